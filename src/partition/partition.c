@@ -1,0 +1,221 @@
+/*
+ * partition.c - the store: opening it, sending updates to their committer, and reads.
+ */
+#include "partition/partition.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "partition/change.h"
+#include "partition/committer.h"
+#include "partition/engine.h"
+#include "partition/heap.h"
+#include "partition/memory/engine_memory.h"
+#include "partition/reclaim.h"
+#include "partition/rocksdb/engine_rocksdb.h"
+#include "partition/system_row.h"
+
+/* Set at open, then constant. */
+struct partition_store {
+    struct engine *engine;
+    struct stream *stream;         /* or NULL */
+    struct reclaim *reclaim;       /* NULL without stream */
+    struct committer **committers; /* at least one */
+    unsigned committer_count;
+};
+
+/* --- opening --- */
+
+/* Every committer that ever was has left its latest tick; later ones come after all of them. */
+static enum err raise_clock(struct engine *engine, struct clock *clock)
+{
+    const struct system_key prefix = system_prefix(SYSTEM_TICK);
+    const struct engine_scan scan = system_scan(&prefix);
+    struct engine_snapshot *snapshot = engine_snapshot_new(engine);
+    struct cursor *cursor = engine_scan(engine, snapshot, &scan);
+    struct slice key;
+    struct slice value;
+    enum err err = OK;
+    while (err == OK && (err = cursor_next(cursor, &key, &value)) == OK) {
+        int64_t tick;
+        err = system_decode_tick(value, &tick);
+        if (err == OK)
+            clock_raise(clock, tick);
+    }
+    cursor_free(cursor);
+    engine_snapshot_free(engine, snapshot);
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static void start_committers(struct partition_store *store,
+                             const struct partition_options *options, uint64_t contrary_seed)
+{
+    store->committer_count = options->committers == 0 ? 1 : options->committers;
+    store->committers = heap_new(store->committer_count * sizeof(struct committer *));
+    for (unsigned i = 0; i < store->committer_count; i++) {
+        const struct committer_options committer = {
+            .engine = store->engine,
+            .clock = options->clock,
+            .reclaim = store->reclaim,
+            .index = i,
+            .contrary_seed = contrary_seed,
+            .mode = options->committers == 0 ? COMMITTER_IN_CALLER : COMMITTER_OWN_THREAD,
+        };
+        store->committers[i] = committer_new(&committer);
+    }
+}
+
+/* Takes the engine over, on failure too. */
+static enum err store_open(struct engine *engine, const struct partition_options *options,
+                           uint64_t contrary_seed, struct partition_store **store)
+{
+    assert(options->clock != NULL);
+    struct reclaim *reclaim = NULL;
+    enum err err = raise_clock(engine, options->clock);
+    if (err == OK && options->stream != NULL)
+        err = reclaim_open(engine, options->stream,
+                           options->committers == 0 ? RECLAIM_IN_CALLER : RECLAIM_OWN_THREAD,
+                           &reclaim);
+    if (err != OK) {
+        engine_close(engine);
+        return err;
+    }
+    struct partition_store *opened = heap_new(sizeof(*opened));
+    opened->engine = engine;
+    opened->stream = options->stream;
+    opened->reclaim = reclaim;
+    start_committers(opened, options, contrary_seed);
+    *store = opened;
+    return OK;
+}
+
+enum err partition_open_rocksdb(const char *path, const struct partition_options *options,
+                                struct partition_store **store)
+{
+    struct engine *engine;
+    const enum err err = engine_rocksdb_open(path, options->cache_bytes, &engine);
+    return err != OK ? err : store_open(engine, options, 0, store);
+}
+
+struct partition_store *partition_open_memory(const struct partition_options *options)
+{
+    struct partition_store *store;
+    /* Without rows there is nothing to read or to settle that could fail. */
+    const enum err err = store_open(engine_memory_new(), options, options->contrary_seed, &store);
+    assert(err == OK);
+    return store;
+}
+
+void partition_close(struct partition_store *store)
+{
+    for (unsigned i = 0; i < store->committer_count; i++)
+        committer_free(store->committers[i]);
+    free(store->committers);
+    reclaim_close(store->reclaim);
+    engine_close(store->engine);
+    free(store);
+}
+
+/* --- update --- */
+
+static void assert_name(struct slice partition)
+{
+    /* The empty name is the layer's own partition. */
+    assert(partition.len > 0);
+    assert(partition.len <= PARTITION_ID_BYTES_MAX);
+}
+
+/* FNV-1a, folded.  It may differ between runs of different versions: nothing is stored by it. */
+static unsigned committer_of(const struct partition_store *store, struct slice partition)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < partition.len; i++)
+        hash = (hash ^ (uint8_t)partition.data[i]) * UINT64_C(1099511628211);
+    hash ^= hash >> 32;
+    return (unsigned)(hash % store->committer_count);
+}
+
+void partition_update(struct partition_store *store, struct partition_update *update)
+{
+    change_assert_outside();
+    assert_name(update->partition);
+    committer_submit(store->committers[committer_of(store, update->partition)], update);
+}
+
+uint64_t partition_reclaim(struct partition_store *store)
+{
+    change_assert_outside();
+    return store->reclaim == NULL ? 0 : reclaim_pass(store->reclaim);
+}
+
+/* --- read --- */
+
+void partition_view_open(struct partition_store *store, struct slice partition,
+                         struct partition_view *view)
+{
+    change_assert_outside();
+    assert_name(partition);
+    /* The guard comes first: what the snapshot shows live is not reclaimed before it is left. */
+    *view = (struct partition_view){
+        .store = store,
+        .partition = partition,
+        .guard = store->stream == NULL ? 0 : stream_guard_enter(store->stream),
+    };
+    view->snapshot = engine_snapshot_new(store->engine);
+}
+
+void partition_view_close(struct partition_view *view)
+{
+    struct partition_store *store = view->store;
+    engine_snapshot_free(store->engine, view->snapshot);
+    if (store->stream != NULL)
+        stream_guard_leave(store->stream, view->guard);
+    *view = (struct partition_view){ 0 };
+}
+
+enum err partition_view_get(struct partition_view *view, struct arena *arena, struct slice key,
+                            struct slice *value)
+{
+    assert(view->snapshot != NULL);
+    const struct engine_key row = { .partition = view->partition, .key = key };
+    return engine_get(view->store->engine, view->snapshot, arena, &row, value);
+}
+
+struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
+                                   struct slice from)
+{
+    assert(view->snapshot != NULL);
+    const struct engine_scan scan = {
+        .partition = view->partition,
+        .prefix = prefix,
+        .from = slice_compare(from, prefix) > 0 ? from : prefix,
+    };
+    return engine_scan(view->store->engine, view->snapshot, &scan);
+}
+
+enum err partition_get(struct partition_store *store, struct arena *arena, struct slice partition,
+                       struct slice key, struct slice *value)
+{
+    change_assert_outside();
+    assert_name(partition);
+    const struct engine_key row = { .partition = partition, .key = key };
+    return engine_get(store->engine, NULL, arena, &row, value);
+}
+
+/* --- cursors --- */
+
+enum err cursor_next(struct cursor *cursor, struct slice *key, struct slice *value)
+{
+    return cursor->ops->next(cursor, key, value);
+}
+
+void cursor_seek(struct cursor *cursor, struct slice key)
+{
+    assert(key.len <= PARTITION_KEY_BYTES_MAX);
+    cursor->ops->seek(cursor, key);
+}
+
+void cursor_free(struct cursor *cursor)
+{
+    cursor->ops->free(cursor);
+}

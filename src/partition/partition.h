@@ -1,0 +1,194 @@
+/*
+ * partition.h - ordered keys, snapshot reads, and one way to change anything.
+ *
+ *   read:    a view of one partition is a consistent state of it; it never blocks a change
+ *            and no change blocks it
+ *   update:  a decision function reads and writes through a `struct change`, then says commit
+ *            (OK) or abort (any error); the caller is told when the change is durable
+ *
+ * A partition is the unit of atomicity: all that one update reads and writes lies in it.  It is
+ * named by a short byte string; the service layer decides what partitions there are.  Keys are
+ * ordered by their bytes.  Names of partitions, and values, are never empty.
+ *
+ * Rules for a decision function (the contrary mode of the memory engine tests them):
+ *   1. It decides from `change` and its argument alone: no other partition, no clock, no lock,
+ *      no I/O.  The time is change_now().
+ *   2. It may run several times before one run's outcome counts; it sets its results afresh
+ *      each time and has no other effect.
+ *   3. What it gets from the change (values, memory of change_arena) ends with the function;
+ *      results are copied into the arena of whoever asked.
+ *
+ * Order: updates of one partition take effect one after the other; each sees all that were
+ * committed before it.  A reader that starts after an update's `done` sees that update.
+ *
+ * Engines: partition/rocksdb (embedded, durable) and partition/memory (tests, in-memory runs).
+ * Both sit behind partition/engine.h; committing in groups, time stamps and payload ownership
+ * are the same code for all of them.
+ */
+#ifndef PARTITION_PARTITION_H
+#define PARTITION_PARTITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/slice.h"
+#include "stream/stream.h"
+
+struct partition_store;
+struct partition_lock;
+struct change;
+struct cursor;
+
+enum {
+    PARTITION_ID_BYTES_MAX = 200,
+    PARTITION_KEY_BYTES_MAX = 8192,
+};
+
+struct partition_options {
+    struct clock *clock;     /* kept; raised to the store's latest tick at open */
+    struct stream *stream;   /* kept; may be NULL when no payload is ever owned */
+    unsigned committers;     /* threads; 0 runs updates in the caller's thread (tests, simulation) */
+    uint64_t contrary_seed;  /* memory engine: not 0 re-runs decisions at random */
+    uint64_t cache_bytes;    /* rocksdb engine: block cache; 0 for the default */
+};
+
+/*
+ * Take the data directory `path` for this process, before anything in it is opened.  It is made
+ * if it is missing; a new one is marked as a data directory of this format.
+ *   ERR_LOCKED           another process has it
+ *   ERR_FORMAT_UNKNOWN   it was written in a format this program does not know, or holds files
+ *                        that are no data directory; it has not been touched
+ *   ERR_IO, ERR_NO_SPACE
+ */
+MUST_CHECK enum err partition_prepare_directory(const char *path, struct partition_lock **lock);
+
+/* Let go of the directory, after everything in it was closed.  NULL is fine. */
+void partition_lock_free(struct partition_lock *lock);
+
+/*
+ * Open or create a store in the data directory `path`, which this process has taken with
+ * partition_prepare_directory.
+ *   ERR_LOCKED           it is open already
+ *   ERR_CORRUPT, ERR_IO, ERR_NO_SPACE
+ */
+MUST_CHECK enum err partition_open_rocksdb(const char *path,
+                                           const struct partition_options *options,
+                                           struct partition_store **store);
+
+/* An empty store in memory, gone at close. */
+struct partition_store *partition_open_memory(const struct partition_options *options);
+
+/* Finishes updates under way; their `done` submits no more.  No view is open. */
+void partition_close(struct partition_store *store);
+
+/* --- update --- */
+
+typedef enum err change_fn(struct change *change, void *arg);
+
+/*
+ * One update.  The caller owns the struct and keeps it, and the bytes of `partition`, until
+ * `done` is called.
+ */
+struct partition_update {
+    struct slice partition;
+    change_fn *decide;
+    void *arg; /* for both functions */
+    /* Called once, on a committer's thread, with what `decide` said; OK means durable.
+       ERR_NO_SPACE when it could not be written; nothing has changed then. */
+    void (*done)(void *arg, enum err err);
+
+    /* for the partition layer */
+    struct partition_update *next;
+    enum err err;
+};
+
+/* Queue the update and return; `done` may be called before this returns. */
+void partition_update(struct partition_store *store, struct partition_update *update);
+
+/* The instant of this change, in ticks: later than that of every earlier change. */
+int64_t change_now(const struct change *change);
+
+/* Memory that ends with the decision function. */
+struct arena *change_arena(struct change *change);
+
+/* The value of a key.  ERR_NOT_FOUND; ERR_CORRUPT or ERR_IO from the engine. */
+MUST_CHECK enum err change_get(struct change *change, struct slice key, struct slice *value);
+
+/* Set or remove a key.  Both copy what they are given. */
+void change_put(struct change *change, struct slice key, struct slice value);
+void change_delete(struct change *change, struct slice key);
+
+/*
+ * The keys with `prefix`, from `from` on (empty: from the first), as the change sees them, its
+ * own writes included.  Keys may be written while the cursor is open; those that lie ahead of it
+ * are seen.
+ */
+struct cursor *change_scan(struct change *change, struct slice prefix, struct slice from);
+
+/*
+ * Payload ownership, atomic with the change.  A range is live while it has an owner; owners
+ * are told apart by a number the caller chooses.  When the last owner lets go and the change is
+ * durable, the range is reclaimed in the background once no reader needs it.
+ *
+ * To own a range that has an owner already (a copy), pin it first, under a view that shows it
+ * live, and keep it pinned until `done`: otherwise it may be reclaimed in between.
+ */
+void change_own(struct change *change, const struct stream_range *range, uint64_t owner);
+void change_disown(struct change *change, const struct stream_range *range, uint64_t owner);
+
+/* --- read --- */
+
+/*
+ * A consistent state of a partition.  The caller owns the struct.  Payload ranges found through
+ * a view can be pinned until it is closed.
+ */
+struct partition_view {
+    struct partition_store *store;
+    struct slice partition; /* the caller keeps the bytes */
+    void *snapshot;
+    unsigned guard;
+};
+
+void partition_view_open(struct partition_store *store, struct slice partition,
+                         struct partition_view *view);
+void partition_view_close(struct partition_view *view);
+
+/* The value of a key, copied into the arena.  ERR_NOT_FOUND; ERR_CORRUPT or ERR_IO. */
+MUST_CHECK enum err partition_view_get(struct partition_view *view, struct arena *arena,
+                                       struct slice key, struct slice *value);
+
+/* The keys that begin with `prefix`, from `from` on (empty: from the first), in order. */
+struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
+                                   struct slice from);
+
+/* The latest committed value of one key: a view of a single read, without its cost. */
+MUST_CHECK enum err partition_get(struct partition_store *store, struct arena *arena,
+                                  struct slice partition, struct slice key, struct slice *value);
+
+/* --- cursors --- */
+
+/*
+ * Step to the next key.  ERR_NOT_FOUND past the last.  `key` (the whole key, prefix included) and
+ * `value` are valid until the next call on the cursor.
+ */
+MUST_CHECK enum err cursor_next(struct cursor *cursor, struct slice *key, struct slice *value);
+
+/* Go on at the first key not before `key`, which lies after the present one. */
+void cursor_seek(struct cursor *cursor, struct slice key);
+
+/* Cursors of a view are freed before it is closed, those of a change before `decide` returns. */
+void cursor_free(struct cursor *cursor);
+
+/* --- reclaiming --- */
+
+/*
+ * Make one pass of the reclaimer now: for tests and shutdown.  In the ordinary run a background
+ * thread makes passes by itself; a store without committers has no such thread.  Returns how many
+ * ranges were given back.
+ */
+uint64_t partition_reclaim(struct partition_store *store);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * engine_rocksdb.c - opening the database, its settings, and single reads.
+ *
+ * Settings, and why:
+ *   WAL recovery    tolerates a torn tail and nothing else.  Every acknowledged group was synced,
+ *                   so a torn tail is a group nobody was told about; damage before it is ERR_CORRUPT.
+ *                   Log files are not recycled: this mode cannot tell an old record from a torn one.
+ *   paranoid checks a background error stops writing rather than spreading.
+ *   memory          index and filter blocks are in the block cache, so the cache bounds what reads
+ *                   hold; at most three write buffers; a bounded number of open files.
+ *   compression     LZ4 from the first sorted level down; fresh files are not worth it.
+ *   log files       RocksDB's own log has warnings only, small, and one old one is kept.
+ */
+#include "partition/rocksdb/engine_rocksdb.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "partition/heap.h"
+#include "partition/rocksdb/rocks_internal.h"
+
+enum {
+    MIB = 1024 * 1024,
+    CACHE_BYTES_DEFAULT = 64 * MIB,
+    WRITE_BUFFER_BYTES = 32 * MIB,
+    WRITE_BUFFER_COUNT = 3,
+    WAL_BYTES_MAX = 128 * MIB, /* bounds the time of recovery */
+    BLOCK_BYTES = 8 * 1024,
+    BLOOM_BITS_PER_KEY = 10,
+    TABLE_FORMAT_VERSION = 5,
+    OPEN_FILES_MAX = 512,
+    BACKGROUND_JOBS = 2,
+    INFO_LOG_BYTES_MAX = 1 * MIB,
+    INFO_LOG_FILES = 2,
+    INFO_LOG_LEVEL_WARN = 2,
+    LEVEL_TO_COMPRESS_FROM = 1,
+};
+
+bool rocks__is_no_space(const char *message)
+{
+    return strstr(message, "No space left on device") != NULL;
+}
+
+enum err rocks__error(const char *doing, char *message)
+{
+    enum err err = ERR_IO;
+    if (strncmp(message, "Corruption", strlen("Corruption")) == 0)
+        err = CORRUPT("%s: %s", doing, message);
+    else if (rocks__is_no_space(message))
+        err = ERR_NO_SPACE;
+    if (err != ERR_CORRUPT)
+        log_error("rocksdb", "%s: %s", doing, message);
+    rocksdb_free(message);
+    return err;
+}
+
+/* --- opening --- */
+
+static void set_table_options(rocksdb_options_t *options, rocksdb_cache_t *cache)
+{
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(table, cache);
+    rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
+    rocksdb_block_based_options_set_format_version(table, TABLE_FORMAT_VERSION);
+    /* The table options take the filter over. */
+    rocksdb_block_based_options_set_filter_policy(
+        table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS_PER_KEY));
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+}
+
+static rocksdb_options_t *options_new(rocksdb_cache_t *cache)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_options_set_create_if_missing(options, 1);
+    rocksdb_options_set_paranoid_checks(options, 1);
+    rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
+    rocksdb_options_set_recycle_log_file_num(options, 0);
+    rocksdb_options_set_max_total_wal_size(options, WAL_BYTES_MAX);
+    rocksdb_options_set_write_buffer_size(options, WRITE_BUFFER_BYTES);
+    rocksdb_options_set_max_write_buffer_number(options, WRITE_BUFFER_COUNT);
+    rocksdb_options_set_max_background_jobs(options, BACKGROUND_JOBS);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    rocksdb_options_set_min_level_to_compress(options, LEVEL_TO_COMPRESS_FROM);
+    rocksdb_options_set_bytes_per_sync(options, MIB);
+    rocksdb_options_set_max_open_files(options, OPEN_FILES_MAX);
+    rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_stats_persist_period_sec(options, 0);
+    rocksdb_options_set_info_log_level(options, INFO_LOG_LEVEL_WARN);
+    rocksdb_options_set_max_log_file_size(options, INFO_LOG_BYTES_MAX);
+    rocksdb_options_set_keep_log_file_num(options, INFO_LOG_FILES);
+    set_table_options(options, cache);
+    return options;
+}
+
+static void rocks_release(struct rocks_engine *rocks)
+{
+    rocksdb_writeoptions_destroy(rocks->write_lazy);
+    rocksdb_writeoptions_destroy(rocks->write_durable);
+    rocksdb_readoptions_destroy(rocks->read_latest);
+    rocksdb_options_destroy(rocks->options);
+    rocksdb_cache_destroy(rocks->cache);
+    free(rocks);
+}
+
+static void rocks_close(struct engine *engine)
+{
+    struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    rocksdb_close(rocks->db);
+    rocks_release(rocks);
+}
+
+/* --- single reads and snapshots --- */
+
+enum err rocks__get(struct rocks_engine *rocks, const rocksdb_readoptions_t *read,
+                    struct arena *arena, struct slice physical, struct slice *value)
+{
+    char *message = NULL;
+    rocksdb_pinnableslice_t *pinned =
+        rocksdb_get_pinned(rocks->db, read, physical.data, physical.len, &message);
+    if (message != NULL)
+        return rocks__error("reading a key", message);
+    if (pinned == NULL)
+        return ERR_NOT_FOUND;
+
+    size_t len;
+    const char *data = rocksdb_pinnableslice_value(pinned, &len);
+    enum err err = OK;
+    if (len == 0)
+        err = CORRUPT("a stored value is empty");
+    else
+        *value = arena_copy(arena, slice_make(data, len));
+    rocksdb_pinnableslice_destroy(pinned);
+    return err;
+}
+
+static enum err rocks_get(struct engine *engine, struct engine_snapshot *snapshot,
+                          struct arena *arena, const struct engine_key *key, struct slice *value)
+{
+    struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    struct physical_key physical;
+    physical_key_set(&physical, key->partition, key->key);
+    return rocks__get(rocks, snapshot != NULL ? snapshot->read : rocks->read_latest, arena,
+                      physical_key_slice(&physical), value);
+}
+
+static struct engine_snapshot *rocks_snapshot_new(struct engine *engine)
+{
+    struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    struct engine_snapshot *snapshot = heap_new(sizeof(*snapshot));
+    snapshot->snapshot = rocksdb_create_snapshot(rocks->db);
+    snapshot->read = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(snapshot->read, snapshot->snapshot);
+    return snapshot;
+}
+
+static void rocks_snapshot_free(struct engine *engine, struct engine_snapshot *snapshot)
+{
+    struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    rocksdb_readoptions_destroy(snapshot->read);
+    rocksdb_release_snapshot(rocks->db, snapshot->snapshot);
+    free(snapshot);
+}
+
+static const struct engine_ops rocks_ops = {
+    .close = rocks_close,
+    .snapshot_new = rocks_snapshot_new,
+    .snapshot_free = rocks_snapshot_free,
+    .get = rocks_get,
+    .scan = rocks__scan,
+    .group_new = rocks__group_new,
+    .group_free = rocks__group_free,
+    .group_get = rocks__group_get,
+    .group_put = rocks__group_put,
+    .group_delete = rocks__group_delete,
+    .group_scan = rocks__group_scan,
+    .group_save = rocks__group_save,
+    .group_rollback = rocks__group_rollback,
+    .group_size_bytes = rocks__group_size_bytes,
+    .group_commit = rocks__group_commit,
+};
+
+enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engine **engine)
+{
+    char meta[PATH_MAX];
+    const int len = snprintf(meta, sizeof(meta), "%s/meta", path);
+    if (len < 0 || (size_t)len >= sizeof(meta)) {
+        log_error("rocksdb", "the path of the data directory is too long");
+        return ERR_IO;
+    }
+
+    struct rocks_engine *rocks = heap_new(sizeof(*rocks));
+    rocks->engine.ops = &rocks_ops;
+    rocks->cache = rocksdb_cache_create_lru(cache_bytes != 0 ? cache_bytes : CACHE_BYTES_DEFAULT);
+    rocks->options = options_new(rocks->cache);
+    rocks->read_latest = rocksdb_readoptions_create();
+    rocks->write_durable = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(rocks->write_durable, 1);
+    rocks->write_lazy = rocksdb_writeoptions_create();
+
+    char *message = NULL;
+    rocks->db = rocksdb_open(rocks->options, meta, &message);
+    if (message != NULL) {
+        rocks_release(rocks);
+        const bool locked = strstr(message, "lock ") != NULL && strstr(message, "/LOCK") != NULL;
+        const enum err err = rocks__error("opening the database", message);
+        return locked ? ERR_LOCKED : err;
+    }
+    *engine = &rocks->engine;
+    return OK;
+}

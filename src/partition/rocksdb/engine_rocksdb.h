@@ -1,0 +1,24 @@
+/*
+ * engine_rocksdb.h - the embedded durable engine, on RocksDB's C API.
+ *
+ * All partitions live in one column family, ordered by physical key (partition/physical_key.h).
+ * A group is a write batch with an index; committing it is one append to the write-ahead log and
+ * one sync.  RocksDB joins the syncs of groups that commit at the same time.
+ */
+#ifndef PARTITION_ROCKSDB_ENGINE_ROCKSDB_H
+#define PARTITION_ROCKSDB_ENGINE_ROCKSDB_H
+
+#include <stdint.h>
+
+#include "partition/engine.h"
+
+/*
+ * Open or create the database in directory "meta" of `path`.  `cache_bytes` is for the block
+ * cache; 0 for the default.
+ *   ERR_LOCKED     it is open already
+ *   ERR_CORRUPT, ERR_IO, ERR_NO_SPACE
+ */
+MUST_CHECK enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes,
+                                        struct engine **engine);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * rocks_internal.h - what the files of the RocksDB engine share.
+ */
+#ifndef PARTITION_ROCKSDB_ROCKS_INTERNAL_H
+#define PARTITION_ROCKSDB_ROCKS_INTERNAL_H
+
+#include <rocksdb/c.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "partition/engine.h"
+#include "partition/physical_key.h"
+
+struct rocks_engine {
+    struct engine engine;
+
+    /* set at open, then constant; all may be used by any thread */
+    rocksdb_t *db;
+    rocksdb_options_t *options;
+    rocksdb_cache_t *cache;
+    rocksdb_readoptions_t *read_latest;
+    rocksdb_writeoptions_t *write_durable;
+    rocksdb_writeoptions_t *write_lazy;
+};
+
+struct rocks_group {
+    struct engine_group group;
+    struct rocks_engine *rocks;
+    rocksdb_writebatch_wi_t *batch;
+    bool saved;           /* the batch has a save point for the update under way */
+    uint64_t write_count; /* writes ever made through this group; cursors watch it */
+};
+
+struct engine_snapshot {
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *read;
+};
+
+/* rocks_group.c: the group half of the vtable */
+struct engine_group *rocks__group_new(struct engine *engine);
+void rocks__group_free(struct engine_group *group);
+enum err rocks__group_get(struct engine_group *group, struct arena *arena,
+                          const struct engine_key *key, struct slice *value);
+void rocks__group_put(struct engine_group *group, const struct engine_key *key,
+                      struct slice value);
+void rocks__group_delete(struct engine_group *group, const struct engine_key *key);
+void rocks__group_save(struct engine_group *group);
+void rocks__group_rollback(struct engine_group *group);
+size_t rocks__group_size_bytes(struct engine_group *group);
+enum err rocks__group_commit(struct engine_group *group, enum engine_durability durability);
+
+/* rocks_cursor.c: cursors over a snapshot and inside a group */
+struct cursor *rocks__scan(struct engine *engine, struct engine_snapshot *snapshot,
+                           const struct engine_scan *scan);
+struct cursor *rocks__group_scan(struct engine_group *group, const struct engine_scan *scan);
+
+/* engine_rocksdb.c: a failed read in our words; logs the message and frees it. */
+enum err rocks__error(const char *doing, char *message);
+
+/* One key of the latest committed state or of what `read` holds. */
+enum err rocks__get(struct rocks_engine *rocks, const rocksdb_readoptions_t *read,
+                    struct arena *arena, struct slice physical, struct slice *value);
+
+/* Whether a message of RocksDB says that the disk is full. */
+bool rocks__is_no_space(const char *message);
+
+#endif
