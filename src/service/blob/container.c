@@ -1,0 +1,333 @@
+/*
+ * container.c - see container.h.  Each change is a decision function (`..._decide`) that reads the
+ * record, checks lease and conditions, and writes the record, all inside one update of the
+ * account's partition.
+ */
+#include "service/blob/container.h"
+
+#include <assert.h>
+
+#include "base/log.h"
+#include "service/blob/blob_name.h"
+#include "service/blob/sweeper.h"
+#include "service/lease_row.h"
+#include "service/row.h"
+
+/* Tags of a container's row; never reused for anything else. */
+enum container_tag {
+    TAG_INCARNATION = 1,
+    TAG_ETAG = 2,
+    TAG_METADATA = 3,
+    TAG_LEASE = 4, /* and the three after it */
+    TAG_LEASE_LAST = TAG_LEASE + LEASE_ROW_TAGS - 1,
+};
+
+struct slice container_encode(struct arena *arena, const struct container *container)
+{
+    struct strbuf row;
+    strbuf_init(&row, arena);
+    row_begin(&row, ROW_CONTAINER);
+    row_add_number(&row, TAG_INCARNATION, container->incarnation);
+    row_add_number(&row, TAG_ETAG, (uint64_t)container->etag);
+    metadata_encode(&container->metadata, &row, TAG_METADATA);
+    lease_row_encode(&container->lease, &row, TAG_LEASE);
+    return strbuf_slice(&row);
+}
+
+static enum err decode_field(struct arena *arena, struct container *container, uint64_t tag,
+                             struct slice value)
+{
+    enum err err = OK;
+    uint64_t number = 0;
+    struct metadata_pair pair;
+    if (tag >= TAG_LEASE && tag <= TAG_LEASE_LAST)
+        return lease_row_decode(&container->lease, tag - TAG_LEASE, value);
+    switch (tag) {
+    case TAG_INCARNATION:
+        return row_number(value, &container->incarnation);
+    case TAG_ETAG:
+        err = row_number(value, &number);
+        container->etag = (int64_t)number;
+        return err;
+    case TAG_METADATA:
+        err = metadata_decode_pair(value, &pair);
+        if (err == OK)
+            metadata_append(&container->metadata, arena, pair);
+        return err;
+    default:
+        return OK;
+    }
+}
+
+enum err container_decode(struct arena *arena, struct slice row, struct container *container)
+{
+    *container = (struct container){ 0 };
+    struct row_reader reader;
+    enum err err = row_reader_init(&reader, row, ROW_CONTAINER);
+    while (err == OK) {
+        uint64_t tag;
+        struct slice value;
+        err = row_next(&reader, &tag, &value);
+        if (err == OK)
+            err = decode_field(arena, container, tag, value);
+    }
+    if (err != ERR_NOT_FOUND)
+        return err;
+    if (container->incarnation == 0 || !lease_is_valid(&container->lease))
+        return CORRUPT("a container's row does not hold together");
+    return OK;
+}
+
+/* --- reads --- */
+
+static enum err read_container(struct service *service, struct arena *arena,
+                               const struct container_name *name, struct container *container)
+{
+    struct slice row;
+    const enum err err =
+        partition_get(service->store, arena, account_partition(arena, name->account),
+                      container_key(arena, name->container), &row);
+    if (err == ERR_NOT_FOUND)
+        return ERR_CONTAINER_NOT_FOUND;
+    return err == OK ? container_decode(arena, row, container) : err;
+}
+
+enum err container_get(struct service *service, struct arena *arena,
+                       const struct container_name *name, const struct uuid *lease_id,
+                       struct container *container)
+{
+    const enum err err = read_container(service, arena, name, container);
+    if (err != OK)
+        return err;
+    const int64_t now_ms = clock_now(service->clock) / CLOCK_TICKS_PER_MS;
+    return lease_check_read(&container->lease, LEASE_OF_CONTAINER, lease_id, now_ms);
+}
+
+enum err container_find_blobs(struct service *service, struct arena *arena,
+                              const struct container_name *name, struct slice *partition)
+{
+    struct container container;
+    const enum err err = read_container(service, arena, name, &container);
+    if (err == OK)
+        *partition = blob_partition(arena, container.incarnation);
+    return err;
+}
+
+enum err container_list(struct service *service, struct arena *arena,
+                        const struct container_list_request *request, struct slice *next)
+{
+    const int64_t now_ms = clock_now(service->clock) / CLOCK_TICKS_PER_MS;
+    struct partition_view view;
+    partition_view_open(service->store, account_partition(arena, request->account), &view);
+    struct cursor *cursor = partition_view_scan(
+        &view, container_key(arena, request->prefix),
+        request->from.len == 0 ? (struct slice){ 0 } : container_key(arena, request->from));
+    struct arena row_arena = { 0 };
+    *next = (struct slice){ 0 };
+    bool more = request->results_max > 0;
+    enum err err;
+    for (size_t count = 0;; count++) {
+        struct slice key;
+        struct slice row;
+        struct container container;
+        err = cursor_next(cursor, &key, &row);
+        if (err != OK)
+            break;
+        const struct slice name = slice_from(key, 1);
+        if (!more || count == request->results_max) {
+            *next = arena_copy(arena, name);
+            break;
+        }
+        arena_clear(&row_arena);
+        err = container_decode(&row_arena, row, &container);
+        if (err != OK)
+            break;
+        lease_settle(&container.lease, now_ms);
+        more = request->emit(request->arg, name, &container);
+    }
+    arena_release(&row_arena);
+    cursor_free(cursor);
+    partition_view_close(&view);
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* --- changes --- */
+
+static struct condition_state state_of(const struct container *container)
+{
+    return (struct condition_state){
+        .exists = true,
+        .etag = container->etag,
+        .last_modified = container->etag,
+    };
+}
+
+/* Read the record a change is about, in that change. */
+static enum err change_get_container(struct change *change, const struct container_name *name,
+                                     struct container *container)
+{
+    struct arena *arena = change_arena(change);
+    struct slice row;
+    const enum err err = change_get(change, container_key(arena, name->container), &row);
+    if (err == ERR_NOT_FOUND)
+        return ERR_CONTAINER_NOT_FOUND;
+    return err == OK ? container_decode(arena, row, container) : err;
+}
+
+static void change_put_container(struct change *change, const struct container_name *name,
+                                 const struct container *container)
+{
+    struct arena *arena = change_arena(change);
+    change_put(change, container_key(arena, name->container), container_encode(arena, container));
+}
+
+/* The record as a result: without what lives only as long as the decision. */
+static struct container container_result(const struct container *container)
+{
+    struct container result = *container;
+    result.metadata = (struct metadata){ 0 };
+    return result;
+}
+
+static int64_t change_now_ms(const struct change *change)
+{
+    return change_now(change) / CLOCK_TICKS_PER_MS;
+}
+
+static const struct uuid *lease_id_of(const struct container_change *request)
+{
+    return request->has_lease_id ? &request->lease_id : NULL;
+}
+
+static enum err create_decide(struct change *change, void *arg)
+{
+    struct container_change *request = arg;
+    struct container container;
+    const enum err err = change_get_container(change, &request->name, &container);
+    if (err == OK)
+        return ERR_CONTAINER_EXISTS;
+    if (err != ERR_CONTAINER_NOT_FOUND)
+        return err;
+    container = (struct container){
+        .incarnation = (uint64_t)change_now(change),
+        .etag = change_now(change),
+        .metadata = request->metadata,
+    };
+    change_put_container(change, &request->name, &container);
+    request->container = container_result(&container);
+    return OK;
+}
+
+static enum err set_metadata_decide(struct change *change, void *arg)
+{
+    struct container_change *request = arg;
+    struct container container;
+    enum err err = change_get_container(change, &request->name, &container);
+    if (err == OK)
+        err = lease_check_read(&container.lease, LEASE_OF_CONTAINER, lease_id_of(request),
+                               change_now_ms(change));
+    if (err == OK) {
+        const struct condition_state state = state_of(&container);
+        err = condition_check_write(&request->condition, &state);
+    }
+    if (err != OK)
+        return err;
+    container.metadata = request->metadata;
+    container.etag = change_now(change);
+    change_put_container(change, &request->name, &container);
+    request->container = container_result(&container);
+    return OK;
+}
+
+static enum err delete_decide(struct change *change, void *arg)
+{
+    struct container_change *request = arg;
+    struct arena *arena = change_arena(change);
+    struct container container;
+    enum err err = change_get_container(change, &request->name, &container);
+    if (err == OK)
+        err = lease_check_write(&container.lease, LEASE_OF_CONTAINER, lease_id_of(request),
+                                change_now_ms(change));
+    if (err == OK) {
+        const struct condition_state state = state_of(&container);
+        err = condition_check_write(&request->condition, &state);
+    }
+    if (err != OK)
+        return err;
+    struct strbuf garbage;
+    strbuf_init(&garbage, arena);
+    row_begin(&garbage, ROW_GARBAGE);
+    change_delete(change, container_key(arena, request->name.container));
+    change_put(change, garbage_key(arena, container.incarnation), strbuf_slice(&garbage));
+    return OK;
+}
+
+static void start(struct service *service, struct service_change *base,
+                  const struct container_name *name, change_fn *decide)
+{
+    service_update(service, base, account_partition(base->arena, name->account), decide);
+}
+
+void container_create(struct service *service, struct container_change *change)
+{
+    start(service, &change->base, &change->name, create_decide);
+}
+
+void container_set_metadata(struct service *service, struct container_change *change)
+{
+    start(service, &change->base, &change->name, set_metadata_decide);
+}
+
+static void delete_settle(struct service_change *base, enum err err)
+{
+    if (err == OK)
+        sweeper_wake(base->service->sweeper);
+}
+
+void container_delete(struct service *service, struct container_change *change)
+{
+    change->base.settle = delete_settle;
+    start(service, &change->base, &change->name, delete_decide);
+}
+
+enum err lease_request_apply(struct lease_request *request, struct lease *lease, int64_t now_ms)
+{
+    switch (request->action) {
+    case LEASE_ACTION_ACQUIRE:
+        return lease_acquire(lease, &request->proposed_id, request->duration_sec, now_ms);
+    case LEASE_ACTION_RENEW:
+        return lease_renew(lease, &request->id, now_ms);
+    case LEASE_ACTION_CHANGE:
+        return lease_change(lease, &request->id, &request->proposed_id, now_ms);
+    case LEASE_ACTION_RELEASE:
+        return lease_release(lease, &request->id, now_ms);
+    case LEASE_ACTION_BREAK:
+        return lease_break(lease, request->break_sec, now_ms, &request->remaining_sec);
+    }
+    assert(!"an action outside the enumeration");
+    return ERR_OUT_OF_RANGE;
+}
+
+static enum err lease_decide(struct change *change, void *arg)
+{
+    struct container_lease *request = arg;
+    struct container container;
+    enum err err = change_get_container(change, &request->name, &container);
+    if (err == OK) {
+        const struct condition_state state = state_of(&container);
+        err = condition_check_write(&request->condition, &state);
+    }
+    if (err == OK)
+        err = lease_request_apply(&request->lease, &container.lease, change_now_ms(change));
+    if (err != OK)
+        return err;
+    /* A lease action changes neither the ETag nor Last-Modified. */
+    change_put_container(change, &request->name, &container);
+    request->container = container_result(&container);
+    return OK;
+}
+
+void container_lease(struct service *service, struct container_lease *change)
+{
+    start(service, &change->base, &change->name, lease_decide);
+}

@@ -1,0 +1,74 @@
+/*
+ * limits.h - everything a client can size, and how large it may be.
+ *
+ * Each row says where the number comes from: the reference of the service, or our reason.
+ */
+#ifndef SERVICE_LIMITS_H
+#define SERVICE_LIMITS_H
+
+#include <stdint.h>
+
+enum {
+    /* Container names: 3 to 63 characters (Naming and Referencing Containers). */
+    LIMIT_CONTAINER_NAME_MIN = 3,
+    LIMIT_CONTAINER_NAME_MAX = 63,
+
+    /* Blob names: 1 to 1,024 characters in at most 254 path segments (same page).  A character
+       is up to four bytes of UTF-8 here. */
+    LIMIT_BLOB_NAME_CHARS_MAX = 1024,
+    LIMIT_BLOB_NAME_BYTES_MAX = 4 * LIMIT_BLOB_NAME_CHARS_MAX,
+    LIMIT_BLOB_NAME_SEGMENTS_MAX = 254,
+
+    /* Metadata: names and values together (Setting and Retrieving Properties and Metadata). */
+    LIMIT_METADATA_BYTES_MAX = 8 * 1024,
+
+    /* A stored property such as Content-Type: not documented; larger ones do not fit the header
+       limits of common clients. */
+    LIMIT_PROPERTY_BYTES_MAX = 1024,
+
+    /* Results in a page of a listing (List Blobs, List Containers). */
+    LIMIT_LIST_RESULTS_MAX = 5000,
+    LIMIT_LIST_RESULTS_DEFAULT = 5000,
+    /* A page ends early when its text is this long, so that pages of long names and metadata are
+       bounded in memory; the client goes on with the marker, as it must anyway. */
+    LIMIT_LIST_BODY_BYTES = 4 * 1024 * 1024,
+
+    /* x-ms-client-request-id is echoed up to this length (Lease Blob and others). */
+    LIMIT_CLIENT_REQUEST_ID_MAX = 1024,
+
+    /* Range hashes are given for ranges of up to 4 MiB (Get Blob). */
+    LIMIT_RANGE_HASH_BYTES_MAX = 4 * 1024 * 1024,
+
+    /* A request's line and headers, and the headers of its answer, share one buffer of the
+       connection.  The longest legal request (a 1,024 character name percent-encoded, 8 KiB of
+       metadata, a SAS) and its answer take about 40 KiB. */
+    LIMIT_CONNECTION_BUFFER_BYTES = 64 * 1024,
+
+    /* Open connections of a listener; more wait in the kernel's queue. */
+    LIMIT_CONNECTIONS_MAX = 16384,
+
+    /* A connection that neither sends nor takes a byte for so long is closed. */
+    LIMIT_CONNECTION_IDLE_SEC = 120,
+
+    /* When a request is refused, its body is read and dropped up to this size so that the
+       connection can be used again; beyond it the connection is closed. */
+    LIMIT_DRAIN_BYTES = 64 * 1024 * 1024,
+
+    /* Stored access policies, accounts in AZURITE_ACCOUNTS, keys of an account. */
+    LIMIT_ACCOUNTS_MAX = 1000,
+    LIMIT_ACCOUNT_NAME_MAX = 63,
+
+    /* Payloads up to this size travel inside the metadata commit: one sync instead of two.  The
+       measurement behind the number is in docs/benchmarks.md. */
+    LIMIT_INLINE_PAYLOAD_BYTES = 64 * 1024,
+
+    /* Query parameters of one request; the reference names about thirty. */
+    LIMIT_QUERY_PARAMETERS_MAX = 64,
+};
+
+/* Put Blob: 5,000 MiB since 2019-12-12, 256 MiB since 2016-05-31, 64 MiB before. */
+#define LIMIT_PUT_BLOB_BYTES         (INT64_C(5000) * 1024 * 1024)
+#define LIMIT_PUT_BLOB_BYTES_2016    (INT64_C(256) * 1024 * 1024)
+#define LIMIT_PUT_BLOB_BYTES_EARLIER (INT64_C(64) * 1024 * 1024)
+
+#endif
