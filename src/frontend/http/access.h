@@ -1,0 +1,38 @@
+/*
+ * access.h - who is calling, and may they.
+ *
+ * Two steps, both before the body is read.  Authentication checks the credential the request
+ * carries (Shared Key, SAS) against the account it addresses; authorization checks what the
+ * credential permits against the operation's row of http_operations.def.
+ */
+#ifndef FRONTEND_HTTP_ACCESS_H
+#define FRONTEND_HTTP_ACCESS_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "frontend/http/auth_sas.h"
+#include "frontend/http/http_request.h"
+
+/* What authentication found. */
+struct access_caller {
+    bool has_sas;   /* else the caller has the account's key and may do everything */
+    struct sas sas; /* verified */
+};
+
+/*
+ * The errors of auth_sharedkey_check and auth_sas_verify, and
+ *   ERR_NO_AUTHENTICATION    no credential
+ *   ERR_RESOURCE_NOT_FOUND   the same, in the words of versions before 2019-12-12
+ *   ERR_BEARER_REFUSED       a bearer token; this server issues and accepts none
+ */
+MUST_CHECK enum err access_authenticate(struct http_request *request, struct access_caller *caller);
+
+/*
+ * ERR_AUTHORIZATION_FAILED, ERR_AUTHORIZATION_RESOURCE_TYPE, ERR_AUTHORIZATION_PERMISSION.
+ * Sets request->access.
+ */
+MUST_CHECK enum err access_authorize(struct http_request *request,
+                                     const struct access_caller *caller);
+
+#endif

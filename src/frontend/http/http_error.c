@@ -1,0 +1,276 @@
+#include "frontend/http/http_error.h"
+
+#include <assert.h>
+
+#include "frontend/http/xml_write.h"
+
+/* A row of the catalogue.  The messages are the service's, word for word. */
+#define ROW(status, code, message) ((struct http_error){ (status), (code), (message) })
+
+static struct http_error describe(enum err err, enum http_error_subject subject)
+{
+    const bool of_blob = subject == HTTP_ERROR_OF_BLOB;
+    switch (err) {
+    case OK:
+    case ERR_NOT_FOUND:
+    case ERR_EXISTS:
+    case ERR_LOCKED:
+    case ERR_FORMAT_UNKNOWN:
+    case ERR_MALFORMED:
+    case ERR_OUT_OF_RANGE:
+    case ERR_TOO_LARGE:
+        /* Errors of the layers below that a service function turns into one of its own; one that
+           comes this far is a fault of the server, and so are these two. */
+    case ERR_CORRUPT:
+    case ERR_IO:
+        return ROW(500, "InternalError",
+                   "Server encountered an internal error. Please try again after "
+                   "some time.");
+    case ERR_NO_SPACE:
+        return ROW(507, "InsufficientStorage",
+                   "The server has no space left to store the request.");
+    case ERR_SHUTTING_DOWN:
+        return ROW(503, "ServerBusy",
+                   "The server is currently unable to receive requests. Please retry "
+                   "your request.");
+
+    case ERR_INVALID_URI:
+        return ROW(400, "InvalidUri",
+                   "The requested URI does not represent any resource on the server.");
+    case ERR_INVALID_QUERY_PARAMETER:
+        return ROW(
+            400, "InvalidQueryParameterValue",
+            "Value for one of the query parameters specified in the request URI is invalid.");
+    case ERR_OUT_OF_RANGE_QUERY_PARAMETER:
+        return ROW(
+            400, "OutOfRangeQueryParameterValue",
+            "One of the query parameters specified in the request URI is outside the permissible "
+            "range.");
+    case ERR_UNSUPPORTED_QUERY_PARAMETER:
+        return ROW(400, "UnsupportedQueryParameter",
+                   "One of the query parameters specified in the request URI is not supported.");
+    case ERR_INVALID_HEADER:
+        return ROW(400, "InvalidHeaderValue",
+                   "The value for one of the HTTP headers is not in the correct format.");
+    case ERR_MISSING_HEADER:
+        return ROW(400, "MissingRequiredHeader", "A required HTTP header was not specified.");
+    case ERR_UNSUPPORTED_HEADER:
+        return ROW(400, "UnsupportedHeader",
+                   "One of the headers specified in the request is not supported.");
+    case ERR_INVALID_INPUT:
+        return ROW(400, "InvalidInput", "One of the request inputs is not valid.");
+    case ERR_UNSUPPORTED_VERB:
+        return ROW(405, "UnsupportedHttpVerb",
+                   "The resource doesn't support the specified HTTP verb.");
+    case ERR_MISSING_CONTENT_LENGTH:
+        return ROW(411, "MissingContentLengthHeader",
+                   "The Content-Length header was not specified.");
+    case ERR_BODY_TOO_LARGE:
+        return ROW(413, "RequestBodyTooLarge",
+                   "The request body is too large and exceeds the maximum permissible limit.");
+    case ERR_INVALID_RESOURCE_NAME:
+        /* The misspelling is the service's. */
+        return ROW(400, "InvalidResourceName",
+                   "The specifed resource name contains invalid characters.");
+    case ERR_RESOURCE_NAME_LENGTH:
+        return ROW(400, "OutOfRangeInput",
+                   "The specified resource name length is not within the permissible limits.");
+    case ERR_INVALID_METADATA:
+        return ROW(
+            400, "InvalidMetadata",
+            "The specified metadata is invalid. It includes characters that are not permitted.");
+    case ERR_EMPTY_METADATA_KEY:
+        return ROW(400, "EmptyMetadataKey",
+                   "The key for one of the metadata key-value pairs is empty.");
+    case ERR_METADATA_TOO_LARGE:
+        return ROW(400, "MetadataTooLarge",
+                   "The size of the specified metadata exceeds the maximum size permitted.");
+    case ERR_INVALID_MD5:
+        return ROW(400, "InvalidMd5",
+                   "The MD5 value specified in the request is invalid. The MD5 value "
+                   "must be 128 bits and Base64-encoded.");
+    case ERR_MD5_MISMATCH:
+        return ROW(400, "Md5Mismatch",
+                   "The MD5 value specified in the request did not match with the MD5 "
+                   "value calculated by the server.");
+    case ERR_CRC64_MISMATCH:
+        return ROW(400, "Crc64Mismatch",
+                   "The CRC64 value specified in the request did not match with the "
+                   "CRC64 value calculated by the server.");
+    case ERR_BOTH_MD5_AND_CRC64:
+        return ROW(400, "BothCrc64AndMd5HeaderPresent",
+                   "Both x-ms-content-crc64 header and Content-MD5 header are present.");
+    case ERR_BOTH_RANGE_MD5_AND_CRC64:
+        return ROW(
+            400, "BothCrc64AndMd5RangeHeaderPresent",
+            "Both x-ms-range-get-content-crc64 header and x-ms-range-get-content-md5 header are "
+            "present.");
+    case ERR_INVALID_RANGE:
+        return ROW(416, "InvalidRange",
+                   "The range specified is invalid for the current size of the resource.");
+    case ERR_MULTIPLE_CONDITIONS:
+        return ROW(400, "MultipleConditionHeadersNotSupported",
+                   "Multiple condition headers are not supported.");
+    case ERR_CONDITIONS_NOT_SUPPORTED:
+        return ROW(400, "ConditionHeadersNotSupported", "Condition headers are not supported.");
+    case ERR_NOT_IMPLEMENTED:
+        return ROW(501, "NotImplemented",
+                   "The requested operation is not implemented on the specified "
+                   "resource.");
+
+    case ERR_NO_AUTHENTICATION:
+        return ROW(
+            401, "NoAuthenticationInformation",
+            "Server failed to authenticate the request. Please refer to the information in the "
+            "www-authenticate header.");
+    case ERR_INVALID_AUTHENTICATION:
+        return ROW(
+            400, "InvalidAuthenticationInfo",
+            "Authentication information is not given in the correct format. Check the value of "
+            "Authorization header.");
+    case ERR_BEARER_REFUSED:
+        return ROW(
+            401, "InvalidAuthenticationInfo",
+            "Server failed to authenticate the request. Please refer to the information in the "
+            "www-authenticate header.");
+    case ERR_AUTHENTICATION_FAILED:
+        return ROW(
+            403, "AuthenticationFailed",
+            "Server failed to authenticate the request. Make sure the value of Authorization "
+            "header is formed correctly including the signature.");
+    case ERR_AUTHORIZATION_FAILED:
+        return ROW(403, "AuthorizationFailure",
+                   "This request is not authorized to perform this operation.");
+    case ERR_AUTHORIZATION_PERMISSION:
+        return ROW(
+            403, "AuthorizationPermissionMismatch",
+            "This request is not authorized to perform this operation using this permission.");
+    case ERR_AUTHORIZATION_SERVICE:
+        return ROW(403, "AuthorizationServiceMismatch",
+                   "This request is not authorized to perform this operation using this service.");
+    case ERR_AUTHORIZATION_RESOURCE_TYPE:
+        return ROW(
+            403, "AuthorizationResourceTypeMismatch",
+            "This request is not authorized to perform this operation using this resource type.");
+    case ERR_AUTHORIZATION_SOURCE_IP:
+        return ROW(
+            403, "AuthorizationSourceIPMismatch",
+            "This request is not authorized to perform this operation using this source IP.");
+    case ERR_AUTHORIZATION_PROTOCOL:
+        return ROW(403, "AuthorizationProtocolMismatch",
+                   "This request is not authorized to perform this operation using this protocol.");
+    case ERR_UNAUTHORIZED_OVERWRITE:
+        return ROW(403, "UnauthorizedBlobOverwrite",
+                   "This request is not authorized to perform blob overwrites.");
+    case ERR_SECONDARY_IS_READ_ONLY:
+        return ROW(403, "WriteOperationNotSupportedOnSecondary",
+                   "Write operations are not supported on the secondary endpoint.");
+
+    case ERR_ACCOUNT_NOT_FOUND:
+    case ERR_RESOURCE_NOT_FOUND:
+        return ROW(404, "ResourceNotFound", "The specified resource does not exist.");
+    case ERR_CONTAINER_NOT_FOUND:
+        return ROW(404, "ContainerNotFound", "The specified container does not exist.");
+    case ERR_CONTAINER_EXISTS:
+        return ROW(409, "ContainerAlreadyExists", "The specified container already exists.");
+    case ERR_BLOB_NOT_FOUND:
+        return ROW(404, "BlobNotFound", "The specified blob does not exist.");
+    case ERR_BLOB_EXISTS:
+        return ROW(409, "BlobAlreadyExists", "The specified blob already exists.");
+    case ERR_INVALID_BLOB_TYPE:
+        return ROW(409, "InvalidBlobType", "The blob type is invalid for this operation.");
+    case ERR_NOT_MODIFIED:
+        return ROW(304, "ConditionNotMet",
+                   "The condition specified using HTTP conditional header(s) is not met.");
+    case ERR_CONDITION_NOT_MET:
+        return ROW(412, "ConditionNotMet",
+                   "The condition specified using HTTP conditional header(s) is not met.");
+    case ERR_UNSATISFIABLE_CONDITION:
+        return ROW(400, "UnsatisfiableCondition",
+                   "The request includes an unsatisfiable condition for this operation.");
+
+    case ERR_LEASE_ALREADY_PRESENT:
+        return ROW(409, "LeaseAlreadyPresent", "There is already a lease present.");
+    case ERR_LEASE_BREAKING_NO_ACQUIRE:
+        return ROW(
+            409, "LeaseIsBreakingAndCannotBeAcquired",
+            "The lease ID matched, but the lease is currently in breaking state and cannot be "
+            "acquired until it is broken.");
+    case ERR_LEASE_BREAKING_NO_CHANGE:
+        return ROW(
+            409, "LeaseIsBreakingAndCannotBeChanged",
+            "The lease ID matched, but the lease is currently in breaking state and cannot be "
+            "changed.");
+    case ERR_LEASE_BROKEN_NO_RENEW:
+        return ROW(409, "LeaseIsBrokenAndCannotBeRenewed",
+                   "The lease ID matched, but the lease has been broken explicitly and cannot be "
+                   "renewed.");
+    case ERR_LEASE_ACTION_ID_MISMATCH:
+        return ROW(409, "LeaseIdMismatchWithLeaseOperation",
+                   of_blob
+                       ? "The lease ID specified did not match the lease ID for the blob."
+                       : "The lease ID specified did not match the lease ID for the container.");
+    case ERR_LEASE_ACTION_NOT_PRESENT:
+        return ROW(409, "LeaseNotPresentWithLeaseOperation",
+                   of_blob ? "There is currently no lease on the blob."
+                           : "There is currently no lease on the container.");
+    case ERR_LEASE_ID_MISSING:
+        return ROW(
+            412, "LeaseIdMissing",
+            of_blob ? "There is currently a lease on the blob and no lease ID was specified in the "
+                      "request."
+                    : "There is currently a lease on the container and no lease ID was specified "
+                      "in the "
+                      "request.");
+    case ERR_LEASE_ID_MISMATCH_BLOB:
+        return ROW(412, "LeaseIdMismatchWithBlobOperation",
+                   "The lease ID specified did not match the lease ID for the blob.");
+    case ERR_LEASE_ID_MISMATCH_CONTAINER:
+        return ROW(412, "LeaseIdMismatchWithContainerOperation",
+                   "The lease ID specified did not match the lease ID for the container.");
+    case ERR_LEASE_NOT_PRESENT_BLOB:
+        return ROW(412, "LeaseNotPresentWithBlobOperation",
+                   "There is currently no lease on the blob.");
+    case ERR_LEASE_NOT_PRESENT_CONTAINER:
+        return ROW(412, "LeaseNotPresentWithContainerOperation",
+                   "There is currently no lease on the container.");
+    case ERR_LEASE_LOST:
+        return ROW(412, "LeaseLost",
+                   of_blob
+                       ? "A lease ID was specified, but the lease for the blob has expired."
+                       : "A lease ID was specified, but the lease for the container has expired.");
+    }
+    assert(!"an error outside the enumeration");
+    return ROW(500, "InternalError",
+               "Server encountered an internal error. Please try again after some "
+               "time.");
+}
+
+struct http_error http_error_describe(enum err err, enum http_error_subject subject)
+{
+    assert(err != OK);
+    return describe(err, subject);
+}
+
+struct slice http_error_body(struct arena *arena, const struct http_error *error,
+                             const char *request_id, const char *time,
+                             const struct http_error_detail *details, size_t detail_count)
+{
+    struct strbuf body;
+    strbuf_init(&body, arena);
+    strbuf_reserve(&body, 512);
+    xml_begin_document(&body);
+    strbuf_add_text(&body, "<Error><Code>");
+    strbuf_add_text(&body, error->code);
+    strbuf_add_text(&body, "</Code><Message>");
+    xml_add_escaped(&body, slice_of(error->message));
+    strbuf_add_text(&body, "\nRequestId:");
+    strbuf_add_text(&body, request_id);
+    strbuf_add_text(&body, "\nTime:");
+    strbuf_add_text(&body, time);
+    strbuf_add_text(&body, "</Message>");
+    for (size_t i = 0; i < detail_count; i++)
+        xml_add_element(&body, details[i].name, details[i].value);
+    strbuf_add_text(&body, "</Error>");
+    return strbuf_slice(&body);
+}

@@ -1,0 +1,350 @@
+#include "frontend/http/http_request.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/date.h"
+#include "base/encoding.h"
+#include "base/log.h"
+#include "frontend/http/access.h"
+#include "frontend/http/http_version.h"
+#include "service/limits.h"
+
+/* --- faults --- */
+
+void request_add_detail(struct http_request *request, const char *name, struct slice value)
+{
+    if (request->detail_count == HTTP_ERROR_DETAILS_MAX)
+        return;
+    request->details[request->detail_count++] =
+        (struct http_error_detail){ .name = name, .value = value };
+}
+
+enum err request_fault_header(struct http_request *request, enum err err, const char *name)
+{
+    request_add_detail(request, "HeaderName", slice_of(name));
+    if (err != ERR_MISSING_HEADER)
+        request_add_detail(request, "HeaderValue", http_message_header(&request->message, name));
+    return err;
+}
+
+enum err request_fault_parameter(struct http_request *request, enum err err, const char *name)
+{
+    request_add_detail(request, "QueryParameterName", slice_of(name));
+    request_add_detail(request, "QueryParameterValue",
+                       http_message_parameter(&request->message, name));
+    return err;
+}
+
+static void refuse(struct http_request *request, enum err err)
+{
+    assert(err != OK);
+    request->err = err;
+    request->phase = PHASE_REFUSED;
+}
+
+/* --- understanding a request --- */
+
+static enum err find_version(struct http_request *request)
+{
+    const char *const header = "x-ms-version";
+    const struct http_message *message = &request->message;
+    if (http_message_find_header(message, header) != NULL) {
+        request->version_text = http_message_header(message, header);
+        if (http_version_parse(request->version_text, &request->version) != OK)
+            return request_fault_header(request, ERR_INVALID_HEADER, header);
+    } else {
+        /* A SAS names the version when nothing else does. */
+        const char *const parameter =
+            http_message_find_parameter(message, "api-version") != NULL ? "api-version" : "sv";
+        request->version_text = http_message_parameter(message, parameter);
+        if (request->version_text.len == 0)
+            request->version = HTTP_VERSION_NEWEST;
+        else if (http_version_parse(request->version_text, &request->version) != OK)
+            return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    }
+    if (request->version == HTTP_VERSION_NEWEST)
+        request->version_text = slice_of(HTTP_VERSION_NEWEST_TEXT);
+    return OK;
+}
+
+static enum err find_content_length(struct http_request *request)
+{
+    const struct http_field *field = http_message_find_header(&request->message, "content-length");
+    if (field == NULL)
+        return OK;
+    request->has_content_length = true;
+    if (decimal_parse_u64(slice_trim(field->value), &request->content_length) != OK)
+        return request_fault_header(request, ERR_INVALID_HEADER, "Content-Length");
+    return OK;
+}
+
+/* If-Match and If-None-Match. */
+static enum err find_etags(struct http_request *request, const char *header,
+                           struct condition_etags *etags)
+{
+    const struct http_field *field = http_message_find_header(&request->message, header);
+    if (field == NULL)
+        return OK;
+    if (condition_add_etags(etags, slice_trim(field->value)) != OK)
+        return request_fault_header(request, ERR_INVALID_HEADER, header);
+    return OK;
+}
+
+/* If-Modified-Since and If-Unmodified-Since. */
+static enum err find_date(struct http_request *request, const char *header, bool *present,
+                          int64_t *ticks)
+{
+    const struct http_field *field = http_message_find_header(&request->message, header);
+    if (field == NULL)
+        return OK;
+    *present = true;
+    if (date_parse_http(slice_trim(field->value), ticks) != OK)
+        return request_fault_header(request, ERR_INVALID_HEADER, header);
+    return OK;
+}
+
+static enum err find_conditions(struct http_request *request)
+{
+    struct condition *condition = &request->condition;
+    enum err err = find_etags(request, "If-Match", &condition->if_match);
+    if (err == OK)
+        err = find_etags(request, "If-None-Match", &condition->if_none_match);
+    if (err == OK)
+        err = find_date(request, "If-Modified-Since", &condition->has_modified_since,
+                        &condition->modified_since);
+    if (err == OK)
+        err = find_date(request, "If-Unmodified-Since", &condition->has_unmodified_since,
+                        &condition->unmodified_since);
+    if (err != OK)
+        return err;
+
+    const unsigned flags = request->operation->flags;
+    if ((flags & OP_NO_CONDITIONS) != 0 && !condition_is_empty(condition))
+        return ERR_CONDITIONS_NOT_SUPPORTED;
+    /* Reads take any combination since 2013-08-15. */
+    if ((flags & OP_CHANGE) != 0 || request->version < 20130815)
+        return condition_check_write_shape(condition);
+    return OK;
+}
+
+static enum err find_lease_id(struct http_request *request)
+{
+    const char *const header = "x-ms-lease-id";
+    const struct http_field *field = http_message_find_header(&request->message, header);
+    if (field == NULL)
+        return OK;
+    request->has_lease_id = true;
+    if (uuid_parse(slice_trim(field->value), &request->lease_id) != OK)
+        return request_fault_header(request, ERR_INVALID_HEADER, header);
+    return OK;
+}
+
+static enum err find_metadata(struct http_request *request)
+{
+    const struct slice prefix = slice_of("x-ms-meta-");
+    for (size_t i = 0; i < request->message.header_count; i++) {
+        const struct http_field *field = &request->message.headers[i];
+        if (!slice_equal_nocase(slice_head(field->name, prefix.len), prefix))
+            continue;
+        const struct metadata_pair pair = { slice_from(field->name, prefix.len),
+                                            slice_trim(field->value) };
+        metadata_append(&request->metadata, &request->arena, pair);
+    }
+    return metadata_check(&request->metadata);
+}
+
+/* Headers whose meaning this server cannot honour yet; ignoring one would do something else than
+   was asked for. */
+static enum err refuse_unserved_headers(struct http_request *request)
+{
+    static const char *const headers[] = {
+        "x-ms-if-tags",
+        "x-ms-tags",
+        "x-ms-access-tier",
+        "x-ms-blob-public-access",
+        "x-ms-encryption-key",
+        "x-ms-encryption-scope",
+        "x-ms-immutability-policy-until-date",
+        "x-ms-legal-hold",
+    };
+    if (request->context->loose)
+        return OK;
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        if (http_message_header(&request->message, headers[i]).len > 0) {
+            request_add_detail(request, "HeaderName", slice_of(headers[i]));
+            return ERR_NOT_IMPLEMENTED;
+        }
+    }
+    return OK;
+}
+
+/* There are no snapshots or versions yet, so one that is named does not exist. */
+static enum err refuse_snapshots(struct http_request *request)
+{
+    static const char *const parameters[] = { "snapshot", "versionid" };
+    for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+        const struct slice value = http_message_parameter(&request->message, parameters[i]);
+        int64_t ticks;
+        if (value.len == 0)
+            continue;
+        if (date_parse_iso(value, &ticks) != OK)
+            return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameters[i]);
+        return ERR_BLOB_NOT_FOUND;
+    }
+    return OK;
+}
+
+static enum err find_arguments(struct http_request *request)
+{
+    const struct http_operation *operation = request->operation;
+    enum err err = refuse_unserved_headers(request);
+    if (err == OK && operation->level == HTTP_BLOB)
+        err = refuse_snapshots(request);
+    if (err == OK && (operation->flags & (OP_CONDITIONS | OP_NO_CONDITIONS)) != 0)
+        err = find_conditions(request);
+    if (err == OK && (operation->flags & OP_LEASE_ID) != 0)
+        err = find_lease_id(request);
+    if (err == OK && (operation->flags & OP_METADATA) != 0)
+        err = find_metadata(request);
+    if (err == OK && (operation->flags & OP_BODY) != 0 && !request->has_content_length)
+        err = ERR_MISSING_CONTENT_LENGTH;
+    if (err == OK && operation->prepare != NULL)
+        err = operation->prepare(request);
+    return err;
+}
+
+static enum err understand(struct http_request *request)
+{
+    const struct http_context *context = request->context;
+    enum err err = http_message_parse_target(&request->arena, request->target, &request->message);
+    if (err == OK)
+        err = find_version(request);
+    if (err == OK)
+        err = find_content_length(request);
+    if (err == OK)
+        err = http_address_parse(&request->arena, &request->message, context->accounts,
+                                 context->path_style_only, &request->address);
+    struct access_caller caller;
+    if (err == OK)
+        err = access_authenticate(request, &caller);
+    if (err == OK)
+        err = http_route_find(&request->message, &request->address, &request->operation,
+                              request->details, &request->detail_count);
+    if (err == OK)
+        err = access_authorize(request, &caller);
+    if (err == OK && request->address.secondary && (request->operation->flags & OP_CHANGE) != 0)
+        err = ERR_SECONDARY_IS_READ_ONLY;
+    if (err == OK)
+        err = find_arguments(request);
+    return err;
+}
+
+void request_begin(struct http_request *request)
+{
+    assert(request->phase == PHASE_BEGUN);
+    const enum err err = understand(request);
+    if (err == OK)
+        request->phase = PHASE_RECEIVING;
+    else
+        refuse(request, err);
+}
+
+void request_receive(struct http_request *request, struct slice bytes)
+{
+    request->body_taken += bytes.len;
+    if (request->phase != PHASE_RECEIVING || request->body == NULL)
+        return;
+    if (request->body_taken > request->content_length) {
+        refuse(request, ERR_INVALID_INPUT);
+        return;
+    }
+    const enum err err = payload_writer_append(request->body, bytes);
+    if (err != OK)
+        refuse(request, err);
+}
+
+/* --- performing it --- */
+
+bool request_is_change(const struct http_request *request)
+{
+    return request->operation != NULL && (request->operation->flags & OP_CHANGE) != 0;
+}
+
+void request_bind(struct http_request *request, struct service_change *change)
+{
+    change->arena = &request->arena;
+    change->done = request_done;
+    change->arg = request;
+}
+
+void request_done(void *arg, enum err err)
+{
+    struct http_request *request = arg;
+    assert(request->phase == PHASE_RUNNING);
+    request->err = err;
+    request->phase = PHASE_RAN;
+    request->wake(request->wake_arg);
+}
+
+void request_run(struct http_request *request)
+{
+    assert(request->phase == PHASE_RECEIVING);
+    const bool change = request_is_change(request);
+    request->phase = change ? PHASE_RUNNING : PHASE_ANSWERED;
+    const enum err err = request->operation->run(request);
+    /* A change that was started belongs to the service now; it is touched only if it was not. */
+    if (err == OK)
+        return;
+    if (change) {
+        request_done(request, err);
+        return;
+    }
+    refuse(request, err);
+}
+
+/* --- answering --- */
+
+struct http_response *request_respond(struct http_request *request, unsigned status)
+{
+    http_response_init(&request->response, &request->arena, status);
+    return &request->response;
+}
+
+static enum http_error_subject subject_of(const struct http_request *request)
+{
+    return request->address.level == HTTP_BLOB ? HTTP_ERROR_OF_BLOB : HTTP_ERROR_OF_CONTAINER;
+}
+
+static void respond_error(struct http_request *request)
+{
+    const struct http_error error = http_error_describe(request->err, subject_of(request));
+    struct http_response *response = request_respond(request, error.status);
+    response->reason = error.message;
+    http_response_add_text(response, "x-ms-error-code", error.code);
+    if (error.status == 401)
+        http_response_add_text(response, "WWW-Authenticate",
+                               "Bearer authorization_uri=https://login.microsoftonline.com/common/"
+                               "oauth2/authorize resource_id=https://storage.azure.com");
+    if (request->err == ERR_INVALID_RANGE)
+        http_response_add(
+            response, "Content-Range",
+            arena_printf(&request->arena, "bytes */%" PRIu64, request->resource_bytes));
+    if (error.status == 304 || slice_is(request->message.method, "HEAD"))
+        return;
+    char time[DATE_ISO_LEN + 1];
+    date_format_iso(request->received_at, time);
+    http_response_add_text(response, "Content-Type", "application/xml");
+    response->body = http_error_body(&request->arena, &error, request->id_text, time,
+                                     request->details, request->detail_count);
+}
+
+void request_answer(struct http_request *request)
+{
+    assert(request->phase == PHASE_RAN || request->phase == PHASE_REFUSED);
+    if (request->err == OK)
+        request->operation->respond(request);
+    else
+        respond_error(request);
+    request->phase = PHASE_ANSWERED;
+}

@@ -1,0 +1,111 @@
+/*
+ * http_route.h - which resource and which operation a request names.
+ *
+ * Addressing: with a path-style URL (http://127.0.0.1:10000/account/container/blob) the account is
+ * the first segment of the path; with a host-style URL (http://account.blob.localhost:10000/...) it
+ * is the first label of the host.  Host style is taken when the host has a dot, is no IP address
+ * and its first label is an account of this server; everything else is path style.  An account
+ * name ending in "-secondary" addresses the read-only secondary endpoint.
+ *
+ * The operation is the row of http_operations.def whose method, level, parameters and header match.
+ */
+#ifndef FRONTEND_HTTP_HTTP_ROUTE_H
+#define FRONTEND_HTTP_HTTP_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/slice.h"
+#include "frontend/http/http_error.h"
+#include "frontend/http/http_message.h"
+#include "service/account.h"
+
+struct http_request;
+
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_PUT,
+    HTTP_POST,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+    HTTP_PATCH,
+    HTTP_OTHER,
+};
+
+enum http_level {
+    HTTP_SERVICE,
+    HTTP_CONTAINER,
+    HTTP_BLOB,
+};
+
+/* Properties of a row; see http_operations.def. */
+enum http_operation_flags {
+    OP_CHANGE = 1 << 0,        /* changes something: `done` comes later, never on the secondary */
+    OP_HEAD = 1 << 1,          /* a GET row that answers HEAD as well */
+    OP_CONDITIONS = 1 << 2,    /* takes the conditional headers */
+    OP_NO_CONDITIONS = 1 << 3, /* refuses them */
+    OP_LEASE_ID = 1 << 4,      /* takes x-ms-lease-id */
+    OP_METADATA = 1 << 5,      /* takes x-ms-meta-* */
+    OP_BODY = 1 << 6,          /* has a body that is kept */
+    OP_SERVICE_SAS = 1 << 7,   /* possible with a SAS of the container or blob */
+};
+
+struct http_operation {
+    const char *name;
+    enum http_method method;
+    enum http_level level;
+    const char *restype;
+    const char *comp;
+    const char *header;
+    const char *header_value;
+    const char *permissions;
+    char account_type;
+    unsigned flags;
+    enum err (*prepare)(struct http_request *request);
+    enum err (*run)(struct http_request *request);
+    void (*respond)(struct http_request *request);
+};
+
+/* Where a request goes. */
+struct http_address {
+    const struct account *account;
+    bool path_style;
+    bool secondary;
+    enum http_level level;
+    struct slice container; /* decoded; empty at the service level */
+    struct slice blob;      /* decoded; empty above the blob level */
+};
+
+enum http_method http_method_of(struct slice method);
+
+/*
+ * Resolve host and path.
+ *   ERR_ACCOUNT_NOT_FOUND, ERR_INVALID_URI, ERR_RESOURCE_NAME_LENGTH, ERR_INVALID_RESOURCE_NAME
+ */
+MUST_CHECK enum err http_address_parse(struct arena *arena, const struct http_message *message,
+                                       const struct account_list *accounts, bool path_style_only,
+                                       struct http_address *address);
+
+/*
+ * Find the operation.  On error `*details` (HTTP_ERROR_DETAILS_MAX of room) and `*detail_count`
+ * say which parameter or header is at fault.
+ *   ERR_UNSUPPORTED_VERB, ERR_INVALID_QUERY_PARAMETER, ERR_MISSING_HEADER, ERR_INVALID_HEADER
+ *   ERR_NOT_IMPLEMENTED   an operation of the service that this server does not perform
+ */
+MUST_CHECK enum err http_route_find(const struct http_message *message,
+                                    const struct http_address *address,
+                                    const struct http_operation **operation,
+                                    struct http_error_detail *details, size_t *detail_count);
+
+/* The table, for metrics and tests. */
+size_t http_operation_count(void);
+const struct http_operation *http_operation_get(size_t index);
+
+/* A row's place in the table. */
+size_t http_operation_index(const struct http_operation *operation);
+
+#endif

@@ -1,0 +1,563 @@
+/*
+ * http_server.c - see http_server.h.
+ *
+ * How libmicrohttpd calls us for one request, all on the connection's worker:
+ *
+ *   uri_received      the request line is there: an exchange is taken from the pool
+ *   handle, first     headers are there: request_begin
+ *   handle, with data a piece of the body: request_receive
+ *   handle, at end    request_run; for a change the connection is suspended first
+ *   handle, resumed   the change is durable or refused: request_answer
+ *   completed         the answer is sent or the connection lost: the exchange goes back
+ *
+ * A response queued in the first call makes the library close the connection, so answers are queued
+ * at the end of the request, after its body has been read and dropped; only a body that is too long to
+ * read for nothing is answered at once.
+ */
+#include "frontend/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/metric.h"
+#include "frontend/http/http_metrics.h"
+#include "frontend/http/http_reason.h"
+#include "service/limits.h"
+
+enum {
+    /* Exchanges kept for reuse; their arenas keep a block each. */
+    POOL_MAX = 256,
+    /* How much of a payload is read at a time when it passes through memory. */
+    READ_BYTES = 64 * 1024,
+};
+
+/* A request and its connection. */
+struct exchange {
+    struct http_request request;
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    bool begun;    /* the first call of `handle` has been made */
+    bool answered; /* a response has been queued */
+    unsigned status;
+    struct exchange *next; /* in the pool */
+};
+
+struct http_server {
+    /* set at start, then constant */
+    const struct http_context *context; /* NULL: the admin endpoint */
+    struct MHD_Daemon *daemon;
+    uint16_t port;
+    bool https;
+
+    /* under lock */
+    pthread_mutex_t lock;
+    pthread_cond_t idle; /* in_flight is 0 */
+    struct exchange *pool;
+    size_t pool_count;
+    size_t in_flight;
+
+    _Atomic bool stopping;
+};
+
+/* --- exchanges --- */
+
+static struct exchange *exchange_take(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    struct exchange *exchange = server->pool;
+    if (exchange != NULL) {
+        server->pool = exchange->next;
+        server->pool_count--;
+    }
+    server->in_flight++;
+    pthread_mutex_unlock(&server->lock);
+    if (exchange == NULL)
+        exchange = calloc(1, sizeof(*exchange));
+    if (exchange == NULL)
+        panic("no memory for a request");
+    return exchange;
+}
+
+static void exchange_give_back(struct http_server *server, struct exchange *exchange)
+{
+    /* Clearing runs clean-ups (pins, unfinished payloads), so it comes before the lock. */
+    struct arena arena = exchange->request.arena;
+    arena_clear(&arena);
+    *exchange = (struct exchange){ .request.arena = arena };
+
+    pthread_mutex_lock(&server->lock);
+    const bool keep = server->pool_count < POOL_MAX;
+    if (keep) {
+        exchange->next = server->pool;
+        server->pool = exchange;
+        server->pool_count++;
+    }
+    server->in_flight--;
+    if (server->in_flight == 0)
+        pthread_cond_broadcast(&server->idle);
+    pthread_mutex_unlock(&server->lock);
+    if (!keep) {
+        arena_release(&exchange->request.arena);
+        free(exchange);
+    }
+}
+
+static void *uri_received(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    struct http_server *server = cls;
+    struct exchange *exchange = exchange_take(server);
+    struct http_request *request = &exchange->request;
+    exchange->server = server;
+    exchange->connection = connection;
+    /* The library takes the line apart in place after this call. */
+    request->target = arena_copy(&request->arena, slice_of(uri));
+    request->context = server->context;
+    request->https = server->https;
+    request->started_us = clock_monotonic_us();
+    http_metrics_in_flight(1);
+    return exchange;
+}
+
+static void resume(void *arg)
+{
+    struct exchange *exchange = arg;
+    MHD_resume_connection(exchange->connection);
+}
+
+/* --- reading the request --- */
+
+struct header_gathering {
+    struct http_field *headers;
+    size_t count;
+};
+
+static enum MHD_Result gather_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                     size_t key_len, const char *value, size_t value_len)
+{
+    struct header_gathering *gathering = cls;
+    (void)kind;
+    gathering->headers[gathering->count++] = (struct http_field){
+        .name = slice_make(key, key_len),
+        .value = slice_make(value, value_len),
+    };
+    return MHD_YES;
+}
+
+static void gather_headers(struct exchange *exchange)
+{
+    struct http_message *message = &exchange->request.message;
+    const int count = MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, NULL, NULL);
+    struct header_gathering gathering = {
+        .headers = arena_alloc(&exchange->request.arena,
+                               (size_t)(count < 0 ? 0 : count) * sizeof(struct http_field)),
+    };
+    MHD_get_connection_values_n(exchange->connection, MHD_HEADER_KIND, gather_header, &gathering);
+    message->headers = gathering.headers;
+    message->header_count = gathering.count;
+}
+
+static void begin(struct exchange *exchange, const char *method)
+{
+    struct http_request *request = &exchange->request;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    request->client_address = info == NULL ? NULL : info->client_addr;
+    request->message.method = slice_of(method);
+    request->id = uuid_quick();
+    uuid_format(&request->id, request->id_text);
+    request->received_at = clock_now(request->context->service->clock);
+    request->wake = resume;
+    request->wake_arg = exchange;
+    gather_headers(exchange);
+    exchange->begun = true;
+    request_begin(request);
+}
+
+/* A refused request whose body is not worth reading, or whose client waits to be told to send it. */
+static bool is_answered_at_once(const struct http_request *request)
+{
+    if (request->phase != PHASE_REFUSED || request->content_length == 0)
+        return false;
+    return request->content_length > LIMIT_DRAIN_BYTES ||
+           http_message_find_header(&request->message, "expect") != NULL;
+}
+
+/* --- writing the answer --- */
+
+static ssize_t read_payload(void *cls, uint64_t position, char *buf, size_t max)
+{
+    struct exchange *exchange = cls;
+    const struct http_response *response = &exchange->request.response;
+    const uint64_t left = response->payload_length - position;
+    const size_t len = left < max ? (size_t)left : max;
+    const enum err err =
+        payload_read(response->payload, response->payload_offset + position, buf, len);
+    if (err != OK) {
+        log_error("request", "%s: the answer is cut short: %s", exchange->request.id_text,
+                  error_text(err));
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    return (ssize_t)len;
+}
+
+/* The payload's bytes by the cheapest way there is: from memory, by sendfile, or through a buffer. */
+static struct MHD_Response *payload_response(struct exchange *exchange)
+{
+    const struct http_response *response = &exchange->request.response;
+    struct payload_reader *payload = response->payload;
+    const bool head = slice_is(exchange->request.message.method, "HEAD");
+    if (payload->bytes.len > 0 && !head)
+        return MHD_create_response_from_buffer(
+            (size_t)response->payload_length,
+            (void *)(uintptr_t)(payload->bytes.data + response->payload_offset),
+            MHD_RESPMEM_PERSISTENT);
+    uint64_t file_offset = 0;
+    const int descriptor =
+        head || exchange->server->https ? -1 : payload_descriptor(payload, &file_offset);
+    /* The library closes what it is given. */
+    const int copy = descriptor < 0 ? -1 : dup(descriptor);
+    if (copy >= 0) {
+        struct MHD_Response *from_file = MHD_create_response_from_fd_at_offset64(
+            response->payload_length, copy, file_offset + response->payload_offset);
+        if (from_file == NULL)
+            close(copy);
+        return from_file;
+    }
+    return MHD_create_response_from_callback(response->payload_length, READ_BYTES, read_payload,
+                                             exchange, NULL);
+}
+
+static struct MHD_Response *body_response(struct exchange *exchange)
+{
+    const struct http_response *response = &exchange->request.response;
+    if (response->payload != NULL && response->payload_length > 0)
+        return payload_response(exchange);
+    return MHD_create_response_from_buffer(
+        response->body.len, (void *)(uintptr_t)response->body.data, MHD_RESPMEM_PERSISTENT);
+}
+
+/* What every answer carries. */
+static void add_common_headers(struct exchange *exchange)
+{
+    struct http_request *request = &exchange->request;
+    struct http_response *response = &request->response;
+    http_response_add_text(response, "Server", "Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0");
+    http_response_add_text(response, "x-ms-request-id", request->id_text);
+    http_response_add(response, "x-ms-version",
+                      request->version == 0 ? (struct slice){ 0 } : request->version_text);
+    http_response_add_date(response, "Date", request->received_at);
+    const struct slice client_id = http_message_header(&request->message, "x-ms-client-request-id");
+    if (client_id.len <= LIMIT_CLIENT_REQUEST_ID_MAX)
+        http_response_add(response, "x-ms-client-request-id", client_id);
+    if (atomic_load_explicit(&exchange->server->stopping, memory_order_relaxed))
+        http_response_add_text(response, "Connection", "close");
+}
+
+static enum MHD_Result queue_answer(struct exchange *exchange)
+{
+    struct http_response *response = &exchange->request.response;
+    add_common_headers(exchange);
+    struct MHD_Response *answer = body_response(exchange);
+    if (answer == NULL)
+        return MHD_NO;
+    for (size_t i = 0; i < response->header_count; i++)
+        if (MHD_add_response_header(answer, response->headers[i].name.data,
+                                    response->headers[i].value.data) != MHD_YES)
+            log_warn("request", "%s: header %s cannot be sent", exchange->request.id_text,
+                     response->headers[i].name.data);
+    exchange->status = response->status;
+    exchange->answered = true;
+    http_reason_set(response->reason);
+    const enum MHD_Result queued =
+        MHD_queue_response(exchange->connection, response->status, answer);
+    MHD_destroy_response(answer);
+    return queued;
+}
+
+/* --- the library's calls --- */
+
+/* The request is complete, or the change it asked for has been decided. */
+static enum MHD_Result proceed(struct exchange *exchange)
+{
+    struct http_request *request = &exchange->request;
+    if (request->phase == PHASE_RECEIVING) {
+        if (request_is_change(request)) {
+            /* `resume` may be called before request_run returns, so this comes first. */
+            MHD_suspend_connection(exchange->connection);
+            request_run(request);
+            return MHD_YES;
+        }
+        request_run(request);
+    }
+    if (request->phase == PHASE_RUNNING)
+        return MHD_YES;
+    if (request->phase != PHASE_ANSWERED)
+        request_answer(request);
+    return queue_answer(exchange);
+}
+
+static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload_data,
+                              size_t *upload_data_size, void **con_cls)
+{
+    struct exchange *exchange = *con_cls;
+    (void)cls;
+    (void)connection;
+    (void)url;
+    (void)version;
+    assert(exchange != NULL);
+    if (!exchange->begun) {
+        begin(exchange, method);
+        if (!is_answered_at_once(&exchange->request))
+            return MHD_YES;
+        request_answer(&exchange->request);
+        return queue_answer(exchange);
+    }
+    if (*upload_data_size > 0) {
+        request_receive(&exchange->request, slice_make(upload_data, *upload_data_size));
+        *upload_data_size = 0;
+        const bool dropped = exchange->request.body == NULL;
+        return dropped && exchange->request.body_taken > LIMIT_DRAIN_BYTES ? MHD_NO : MHD_YES;
+    }
+    return proceed(exchange);
+}
+
+static void completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+                      enum MHD_RequestTerminationCode code)
+{
+    struct http_server *server = cls;
+    struct exchange *exchange = *con_cls;
+    (void)connection;
+    (void)code;
+    *con_cls = NULL;
+    if (exchange == NULL)
+        return;
+    const struct http_request *request = &exchange->request;
+    const int64_t span_us = clock_monotonic_us() - request->started_us;
+    http_metrics_in_flight(-1);
+    if (exchange->answered && server->context != NULL) {
+        const uint64_t bytes_out = request->response.payload != NULL
+                                       ? request->response.payload_length
+                                       : request->response.body.len;
+        http_metrics_answered(request->operation, exchange->status, span_us, request->body_taken,
+                              bytes_out);
+        if (log_enabled(LOG_DEBUG))
+            log_debug("request", "%s %.*s %.*s %u %" PRId64 "us", request->id_text,
+                      (int)request->message.method.len, request->message.method.data,
+                      (int)request->message.path.len, request->message.path.data, exchange->status,
+                      span_us);
+    }
+    exchange_give_back(server, exchange);
+}
+
+/* Percent-encoding is ours to decode: the signature covers the path as it was sent. */
+static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    return strlen(text);
+}
+
+__attribute__((format(printf, 2, 0))) static void library_log(void *cls, const char *format,
+                                                              va_list arguments)
+{
+    char line[512];
+    (void)cls;
+    if (!log_enabled(LOG_DEBUG))
+        return;
+    vsnprintf(line, sizeof(line), format, arguments);
+    const size_t len = strcspn(line, "\n");
+    log_debug("http", "%.*s", (int)len, line);
+}
+
+static void library_panic(void *cls, const char *file, unsigned int line, const char *reason)
+{
+    (void)cls;
+    panic("libmicrohttpd, %s:%u: %s", file, line, reason == NULL ? "no reason given" : reason);
+}
+
+/* --- the admin endpoint --- */
+
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
+                                   const char *type, struct slice body)
+{
+    struct MHD_Response *answer = MHD_create_response_from_buffer(
+        body.len, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
+    if (answer == NULL)
+        return MHD_NO;
+    MHD_add_response_header(answer, "Content-Type", type);
+    const enum MHD_Result queued = MHD_queue_response(connection, status, answer);
+    MHD_destroy_response(answer);
+    return queued;
+}
+
+static enum MHD_Result handle_admin(void *cls, struct MHD_Connection *connection, const char *url,
+                                    const char *method, const char *version,
+                                    const char *upload_data, size_t *upload_data_size,
+                                    void **con_cls)
+{
+    struct exchange *exchange = *con_cls;
+    (void)cls;
+    (void)version;
+    (void)upload_data;
+    if (!exchange->begun) {
+        exchange->begun = true;
+        return MHD_YES;
+    }
+    if (*upload_data_size > 0) {
+        *upload_data_size = 0;
+        return MHD_YES;
+    }
+    const bool read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (!read)
+        return answer_text(connection, 405, "text/plain", slice_of("method not allowed\n"));
+    if (strcmp(url, "/healthz") == 0)
+        return answer_text(connection, 200, "text/plain", slice_of("ok\n"));
+    if (strcmp(url, "/metrics") != 0)
+        return answer_text(connection, 404, "text/plain",
+                           slice_of("here are /healthz and /metrics\n"));
+    struct strbuf text;
+    strbuf_init(&text, &exchange->request.arena);
+    metric_print_all(&text);
+    return answer_text(connection, 200, "text/plain; version=0.0.4", strbuf_slice(&text));
+}
+
+/* --- starting and stopping --- */
+
+static enum err resolve(const struct http_server_options *options, struct addrinfo **address)
+{
+    char port[8];
+    const struct addrinfo hints = {
+        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+        .ai_socktype = SOCK_STREAM,
+    };
+    snprintf(port, sizeof(port), "%u", (unsigned)options->port);
+    const int failure = getaddrinfo(options->host, port, &hints, address);
+    if (failure == 0)
+        return OK;
+    log_error("listener", "%s: %s", options->host, gai_strerror(failure));
+    return ERR_IO;
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *server, const struct addrinfo *address,
+                                       const struct http_server_options *options)
+{
+    const bool https = options->certificate != NULL;
+    const unsigned flags = (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD |
+                           (unsigned)MHD_ALLOW_SUSPEND_RESUME | (unsigned)MHD_USE_ERROR_LOG |
+                           (https ? (unsigned)MHD_USE_TLS : 0) |
+                           (address->ai_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
+    struct MHD_OptionItem tls[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->certificate },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->key },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0,
+          (void *)(uintptr_t) "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
+        { options->key_password == NULL ? MHD_OPTION_END : MHD_OPTION_HTTPS_KEY_PASSWORD, 0,
+          (void *)(uintptr_t)options->key_password },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+    /* A pool of one is no pool to the library. */
+    struct MHD_OptionItem pool[] = {
+        { options->workers > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+          (intptr_t)options->workers, NULL },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    return MHD_start_daemon(
+        flags, options->port, NULL, NULL, server->context != NULL ? handle : handle_admin, server,
+        /* The logger comes first, so that what the other options complain of is logged. */
+        MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL, MHD_OPTION_SOCK_ADDR, address->ai_addr,
+        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_CONNECTION_BUFFER_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, options->idle_sec, MHD_OPTION_URI_LOG_CALLBACK, uri_received,
+        server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+        completed, server, MHD_OPTION_ARRAY, https ? tls : none, MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_END);
+}
+
+static enum err server_new(const struct http_context *context,
+                           const struct http_server_options *options, struct http_server **result)
+{
+    struct addrinfo *address = NULL;
+    const enum err err = resolve(options, &address);
+    if (err != OK)
+        return err;
+    struct http_server *server = calloc(1, sizeof(*server));
+    if (server == NULL)
+        panic("no memory for a listener");
+    server->context = context;
+    server->https = options->certificate != NULL;
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->idle, NULL);
+    MHD_set_panic_func(library_panic, NULL);
+    server->daemon = start_daemon(server, address, options);
+    freeaddrinfo(address);
+    if (server->daemon == NULL) {
+        log_error("listener", "cannot listen on %s port %u", options->host,
+                  (unsigned)options->port);
+        http_server_free(server);
+        return ERR_IO;
+    }
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    server->port = info == NULL ? options->port : info->port;
+    *result = server;
+    return OK;
+}
+
+enum err http_server_new(const struct http_context *context,
+                         const struct http_server_options *options, struct http_server **server)
+{
+    assert(context != NULL);
+    return server_new(context, options, server);
+}
+
+enum err http_admin_new(const struct http_server_options *options, struct http_server **server)
+{
+    return server_new(NULL, options, server);
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+void http_server_stop(struct http_server *server)
+{
+    atomic_store(&server->stopping, true);
+    const MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+    pthread_mutex_lock(&server->lock);
+    while (server->in_flight > 0)
+        pthread_cond_wait(&server->idle, &server->lock);
+    pthread_mutex_unlock(&server->lock);
+    MHD_stop_daemon(server->daemon);
+    server->daemon = NULL;
+    if (listener != MHD_INVALID_SOCKET)
+        close(listener);
+}
+
+void http_server_free(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    assert(server->daemon == NULL);
+    while (server->pool != NULL) {
+        struct exchange *exchange = server->pool;
+        server->pool = exchange->next;
+        arena_release(&exchange->request.arena);
+        free(exchange);
+    }
+    pthread_cond_destroy(&server->idle);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,50 @@
+/*
+ * http_server.h - listeners: libmicrohttpd on one side, requests on the other.
+ *
+ * A listener has one epoll worker per core.  A worker reads headers, hands body pieces to the request
+ * as they arrive, and performs reads itself; a change suspends its connection until the service says
+ * it is durable, so that no worker ever waits for a sync.
+ *
+ * Stopping: http_server_stop stops accepting, lets requests under way finish (each answer closes its
+ * connection), and then closes what is left.
+ */
+#ifndef FRONTEND_HTTP_HTTP_SERVER_H
+#define FRONTEND_HTTP_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "frontend/http/http_request.h"
+
+struct http_server;
+
+struct http_server_options {
+    const char *host;
+    uint16_t port; /* 0: any free one */
+    unsigned workers;
+    unsigned idle_sec; /* a connection that neither sends nor takes a byte for so long is closed */
+    /* PEM texts, or NULL for plain HTTP; `key_password` may be NULL. */
+    const char *certificate;
+    const char *key;
+    const char *key_password;
+};
+
+/* The blob service.  `context` is kept.  ERR_IO when the listener cannot be opened (logged). */
+MUST_CHECK enum err http_server_new(const struct http_context *context,
+                                    const struct http_server_options *options,
+                                    struct http_server **server);
+
+/* The admin endpoint: /healthz and /metrics, without authentication. */
+MUST_CHECK enum err http_admin_new(const struct http_server_options *options,
+                                   struct http_server **server);
+
+uint16_t http_server_port(const struct http_server *server);
+
+/* Finish what is under way, then close.  May take as long as the slowest request. */
+void http_server_stop(struct http_server *server);
+
+/* After http_server_stop.  NULL is fine. */
+void http_server_free(struct http_server *server);
+
+#endif
