@@ -1,0 +1,355 @@
+/*
+ * main.c - reads the settings, opens the layers from the bottom up, serves until it is told to stop,
+ * and closes them in reverse.
+ *
+ * Exit status: 0 after a clean stop, 1 when something could not be opened, 2 for a wrong command
+ * line.  The first SIGTERM or SIGINT lets requests under way finish; a second one ends the process
+ * at once, which loses nothing that was acknowledged.
+ */
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/metric.h"
+#include "config.h"
+#include "frontend/http/http_metrics.h"
+#include "frontend/http/http_server.h"
+#include "frontend/http/tls_files.h"
+#include "partition/partition.h"
+#include "service/account.h"
+#include "service/blob/sweeper.h"
+#include "service/limits.h"
+#include "service/service.h"
+#include "stream/stream.h"
+
+/* Everything that is open, in the order it was opened. */
+struct program {
+    struct arena arena; /* settings, certificates: until the end */
+    struct config config;
+    struct account_list *accounts;
+    struct partition_lock *lock;
+    struct io *io;
+    struct clock clock;
+    struct stream *stream;
+    struct partition_store *store;
+    struct service service;
+    struct http_context http;
+    struct tls_files tls;
+    struct http_server *blob_server;
+    struct http_server *admin_server;
+};
+
+/* --- before anything is opened --- */
+
+static enum err open_log(const struct config *config)
+{
+    if (config->debug_path != NULL) {
+        log_set_level(LOG_DEBUG);
+        return log_open(config->debug_path);
+    }
+    log_set_level(config->silent ? LOG_WARN : LOG_INFO);
+    return OK;
+}
+
+/* Ten thousand connections need as many descriptors. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log_warn("main", "the limit of open files stays low; many connections may be refused");
+}
+
+static enum err read_accounts(struct program *program)
+{
+    const char *fault = NULL;
+    const enum err err = account_list_new(getenv("AZURITE_ACCOUNTS"), &program->accounts, &fault);
+    if (err != OK)
+        log_error("main", "AZURITE_ACCOUNTS: %s", fault);
+    return err;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)address;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const void *)address;
+        return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+    }
+    return false;
+}
+
+static bool is_loopback_host(const char *host)
+{
+    struct addrinfo *addresses = NULL;
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    if (getaddrinfo(host, NULL, &hints, &addresses) != 0)
+        return false;
+    bool loopback = addresses != NULL;
+    for (const struct addrinfo *at = addresses; at != NULL; at = at->ai_next)
+        loopback = loopback && is_loopback(at->ai_addr);
+    freeaddrinfo(addresses);
+    return loopback;
+}
+
+/* Everybody knows that key: it is no protection where others can reach the listener. */
+static enum err check_well_known_key(const struct program *program)
+{
+    const struct config *config = &program->config;
+    if (!account_list_has_well_known_key(program->accounts) || config->allow_well_known_key ||
+        is_loopback_host(config->blob_host))
+        return OK;
+    log_error("main",
+              "--blobHost %s can be reached from other machines, and the well-known account key is "
+              "public; set AZURITE_ACCOUNTS to accounts of your own, or pass --allowWellKnownKey",
+              config->blob_host);
+    return ERR_INVALID_INPUT;
+}
+
+/* --- opening, from the bottom up --- */
+
+static void explain_location(const char *location, enum err err)
+{
+    if (err == ERR_LOCKED)
+        log_error("main", "%s is in use by another zaffre", location);
+    else if (err == ERR_FORMAT_UNKNOWN)
+        log_error("main",
+                  "%s holds data that this version does not know; it was left untouched. Choose an "
+                  "empty directory with --location, or the version that wrote it",
+                  location);
+    else
+        log_error("main", "%s cannot be opened: %s", location, error_text(err));
+}
+
+static enum err open_disk(struct program *program)
+{
+    const char *location = program->config.location;
+    enum err err = partition_prepare_directory(location, &program->lock);
+    if (err == OK)
+        err = io_linux_new(location, &program->io);
+    if (err == OK)
+        err = stream_open(program->io, &program->clock, &program->stream);
+    const struct partition_options options = {
+        .clock = &program->clock,
+        .stream = program->stream,
+        .committers = program->config.committers,
+        .cache_bytes = program->config.cache_bytes,
+    };
+    if (err == OK)
+        err = partition_open_rocksdb(location, &options, &program->store);
+    if (err != OK)
+        explain_location(location, err);
+    return err;
+}
+
+static enum err open_memory(struct program *program)
+{
+    program->io = io_memory_new_untracked();
+    const enum err err = stream_open(program->io, &program->clock, &program->stream);
+    if (err != OK)
+        return err;
+    const struct partition_options options = {
+        .clock = &program->clock,
+        .stream = program->stream,
+        .committers = program->config.committers,
+    };
+    program->store = partition_open_memory(&options);
+    return OK;
+}
+
+static enum err open_service(struct program *program)
+{
+    program->service = (struct service){
+        .store = program->store,
+        .stream = program->stream,
+        .clock = &program->clock,
+        .inline_payload_bytes = program->config.inline_payload_bytes,
+    };
+    const size_t count = account_list_count(program->accounts);
+    struct slice *names = arena_alloc(&program->arena, count * sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        names[i] = slice_of(account_list_get(program->accounts, i)->name);
+    return sweeper_new(&program->service, names, count, &program->service.sweeper);
+}
+
+static unsigned worker_count(const struct config *config)
+{
+    if (config->workers > 0)
+        return config->workers;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+static enum err open_listeners(struct program *program)
+{
+    const struct config *config = &program->config;
+    if (config->cert_path != NULL) {
+        const enum err err = tls_files_load(&program->arena, config->cert_path, config->key_path,
+                                            config->cert_password, &program->tls);
+        if (err != OK)
+            return err;
+    }
+    program->http = (struct http_context){
+        .service = &program->service,
+        .accounts = program->accounts,
+        .path_style_only = config->disable_product_style_url,
+        .loose = config->loose,
+    };
+    http_metrics_init();
+    const struct http_server_options blob = {
+        .host = config->blob_host,
+        .port = config->blob_port,
+        .workers = worker_count(config),
+        .idle_sec = config->blob_keep_alive_sec,
+        .certificate = program->tls.certificate,
+        .key = program->tls.key,
+        .key_password = program->tls.key_password,
+    };
+    const struct http_server_options admin = {
+        .host = config->admin_host,
+        .port = config->admin_port,
+        .workers = 1,
+        .idle_sec = LIMIT_CONNECTION_IDLE_SEC,
+    };
+    const enum err err = http_admin_new(&admin, &program->admin_server);
+    return err == OK ? http_server_new(&program->http, &blob, &program->blob_server) : err;
+}
+
+static enum err open_all(struct program *program)
+{
+    enum err err = read_accounts(program);
+    if (err == OK)
+        err = check_well_known_key(program);
+    if (err != OK)
+        return err;
+    clock_init(&program->clock);
+    err = program->config.in_memory ? open_memory(program) : open_disk(program);
+    if (err == OK)
+        err = open_service(program);
+    if (err == OK)
+        err = open_listeners(program);
+    return err;
+}
+
+/* --- closing, from the top down; whatever was not opened is skipped --- */
+
+static void close_listeners(struct program *program)
+{
+    if (program->blob_server != NULL)
+        http_server_stop(program->blob_server);
+    http_server_free(program->blob_server);
+    if (program->admin_server != NULL)
+        http_server_stop(program->admin_server);
+    http_server_free(program->admin_server);
+}
+
+static void close_all(struct program *program)
+{
+    close_listeners(program);
+    http_metrics_release();
+    sweeper_free(program->service.sweeper);
+    if (program->store != NULL)
+        partition_close(program->store);
+    if (program->stream != NULL)
+        stream_close(program->stream);
+    if (program->io != NULL)
+        io_free(program->io);
+    partition_lock_free(program->lock);
+    account_list_free(program->accounts);
+    metric_free_all();
+    arena_release(&program->arena);
+}
+
+/* --- serving --- */
+
+/* Programs that start azurite wait for its words. */
+static const char *name_to_print(const char *invoked)
+{
+    const char *slash = strrchr(invoked, '/');
+    return strcmp(slash == NULL ? invoked : slash + 1, "azurite") == 0 ? "Azurite" : "Zaffre";
+}
+
+static void print_ready(const struct program *program, const char *invoked)
+{
+    const struct config *config = &program->config;
+    printf("%s Blob service is successfully listening at %s://%s:%u\n", name_to_print(invoked),
+           program->tls.certificate == NULL ? "http" : "https", config->blob_host,
+           (unsigned)http_server_port(program->blob_server));
+    printf("%s Admin endpoint is listening at http://%s:%u\n", name_to_print(invoked),
+           config->admin_host, (unsigned)http_server_port(program->admin_server));
+    fflush(stdout);
+    if (config->oauth != NULL)
+        log_warn("main", "--oauth: bearer tokens are refused by this version");
+}
+
+static void *wait_for_second_signal(void *arg)
+{
+    const sigset_t *signals = arg;
+    int number;
+    sigwait(signals, &number);
+    log_warn("main", "stopped at once by a second signal");
+    _exit(1);
+}
+
+static void wait_for_stop(const sigset_t *signals)
+{
+    static sigset_t again;
+    int number = 0;
+    sigwait(signals, &number);
+    log_info("main", "%s: finishing requests under way", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    again = *signals;
+    pthread_t watcher;
+    if (pthread_create(&watcher, NULL, wait_for_second_signal, &again) == 0)
+        pthread_detach(watcher);
+}
+
+int main(int argc, char *argv[])
+{
+    struct program program = { 0 };
+    switch (config_parse(&program.config, &program.arena, argc, argv, stdout, stderr)) {
+    case CONFIG_DONE:
+        arena_release(&program.arena);
+        return 0;
+    case CONFIG_INVALID:
+        arena_release(&program.arena);
+        return 2;
+    case CONFIG_RUN:
+        break;
+    }
+    if (open_log(&program.config) != OK) {
+        fprintf(stderr, "zaffre: --debug %s cannot be opened\n", program.config.debug_path);
+        return 1;
+    }
+    raise_descriptor_limit();
+
+    /* Blocked in every thread; waited for here. */
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    const enum err err = open_all(&program);
+    if (err == OK) {
+        print_ready(&program, argv[0]);
+        wait_for_stop(&signals);
+    }
+    close_all(&program);
+    return err == OK ? 0 : 1;
+}
