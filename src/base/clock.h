@@ -28,6 +28,8 @@
 #define CLOCK_TICKS_PER_SEC INT64_C(10000000)
 /* 1970-01-01T00:00:00Z in ticks. */
 #define CLOCK_UNIX_EPOCH_TICKS INT64_C(621355968000000000)
+/* The last tick of the year 9999: later instants have no text (base/date.h). */
+#define CLOCK_TICKS_MAX INT64_C(3155378975999999999)
 
 struct clock {
     bool manual;               /* set at init: the wall clock is not consulted */

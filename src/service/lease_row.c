@@ -26,7 +26,7 @@ void lease_row_encode(const struct lease *lease, struct strbuf *row, uint64_t ta
     row_add_bytes(row, tag + FIELD_ID, slice_make(lease->id.bytes, sizeof(lease->id.bytes)));
     if (lease->duration_sec != 0)
         row_add_number(row, tag + FIELD_DURATION_SEC,
-                       (uint64_t)(lease->duration_sec + DURATION_BIAS));
+                       (uint64_t)lease->duration_sec + DURATION_BIAS);
     row_add_number(row, tag + FIELD_ENDS_AT_MS, (uint64_t)lease->ends_at_ms);
 }
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 enum {
@@ -93,7 +94,20 @@ enum err row_next(struct row_reader *reader, uint64_t *tag, struct slice *value)
 
 enum err row_number(struct slice value, uint64_t *number)
 {
-    if (!varint_take(&value, number) || value.len != 0)
+    struct slice rest = value;
+    if (!varint_take(&rest, number) || rest.len != 0)
         return CORRUPT("a field of %zu bytes is not a number", value.len);
+    return OK;
+}
+
+enum err row_instant(struct slice value, int64_t *ticks)
+{
+    uint64_t number;
+    const enum err err = row_number(value, &number);
+    if (err != OK)
+        return err;
+    if (number == 0 || number > (uint64_t)CLOCK_TICKS_MAX)
+        return CORRUPT("an instant is %llu ticks", (unsigned long long)number);
+    *ticks = (int64_t)number;
     return OK;
 }

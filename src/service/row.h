@@ -55,7 +55,10 @@ MUST_CHECK enum err row_reader_init(struct row_reader *reader, struct slice row,
  */
 MUST_CHECK enum err row_next(struct row_reader *reader, uint64_t *tag, struct slice *value);
 
-/* The number in a field's value. */
+/* The number in a field's value.  ERR_CORRUPT. */
 MUST_CHECK enum err row_number(struct slice value, uint64_t *number);
+
+/* The same for an instant: 1 to CLOCK_TICKS_MAX, so that it can be written as a date. */
+MUST_CHECK enum err row_instant(struct slice value, int64_t *ticks);
 
 #endif

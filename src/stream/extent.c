@@ -206,8 +206,8 @@ enum err extent__open(struct stream *stream, struct extent *extent)
     if (open)
         return OK;
 
-    struct io_file *file;
-    uint64_t size_bytes;
+    struct io_file *file = NULL;
+    uint64_t size_bytes = 0;
     const enum err err = open_file(stream, extent->id, &file, &size_bytes);
     if (err != OK)
         return err;

@@ -44,7 +44,7 @@ void guard__release(struct guard *guard)
     pthread_mutex_destroy(&guard->barrier);
 }
 
-static void guard_leave(struct guard *guard, unsigned bucket)
+void guard__leave(struct guard *guard, unsigned bucket)
 {
     const uint64_t before = atomic_fetch_sub(&guard->reader_count[bucket], 1);
     assert(before > 0);
@@ -55,29 +55,18 @@ static void guard_leave(struct guard *guard, unsigned bucket)
     pthread_mutex_unlock(&guard->lock);
 }
 
-unsigned stream_guard_enter(struct stream *stream)
+bool guard__try_enter(struct guard *guard, unsigned epoch)
 {
-    struct guard *guard = &stream->guard;
-    /* Starts over only when a barrier came in between, and those are rare. */
-    for (;;) {
-        const unsigned epoch = atomic_load(&guard->epoch);
-        const unsigned bucket = epoch & 1;
-        atomic_fetch_add(&guard->reader_count[bucket], 1);
-        if (atomic_load(&guard->epoch) == epoch)
-            return bucket;
-        guard_leave(guard, bucket);
-    }
+    const unsigned bucket = epoch & 1;
+    atomic_fetch_add(&guard->reader_count[bucket], 1);
+    if (atomic_load(&guard->epoch) == epoch)
+        return true;
+    guard__leave(guard, bucket);
+    return false;
 }
 
-void stream_guard_leave(struct stream *stream, unsigned ticket)
+void guard__barrier(struct guard *guard)
 {
-    assert(ticket <= 1);
-    guard_leave(&stream->guard, ticket);
-}
-
-void stream_barrier(struct stream *stream)
-{
-    struct guard *guard = &stream->guard;
     pthread_mutex_lock(&guard->barrier);
     const unsigned bucket = atomic_fetch_add(&guard->epoch, 1) & 1;
 
@@ -88,4 +77,26 @@ void stream_barrier(struct stream *stream)
     atomic_store(&guard->waiting, false);
     pthread_mutex_unlock(&guard->lock);
     pthread_mutex_unlock(&guard->barrier);
+}
+
+unsigned stream_guard_enter(struct stream *stream)
+{
+    struct guard *guard = &stream->guard;
+    unsigned epoch;
+    /* Starts over only when a barrier came in between, and those are rare. */
+    do
+        epoch = atomic_load(&guard->epoch);
+    while (!guard__try_enter(guard, epoch));
+    return epoch & 1;
+}
+
+void stream_guard_leave(struct stream *stream, unsigned ticket)
+{
+    assert(ticket <= 1);
+    guard__leave(&stream->guard, ticket);
+}
+
+void stream_barrier(struct stream *stream)
+{
+    guard__barrier(&stream->guard);
 }

@@ -149,6 +149,16 @@ struct guard {
 void guard__init(struct guard *guard);
 void guard__release(struct guard *guard);
 
+/*
+ * Count a reader into the bucket of `epoch`, which it loaded before.  False, and it is not
+ * counted, if the epoch has moved since: it loads it again then.
+ */
+bool guard__try_enter(struct guard *guard, unsigned epoch);
+void guard__leave(struct guard *guard, unsigned bucket);
+
+/* See stream_barrier. */
+void guard__barrier(struct guard *guard);
+
 /* --- syncer.c --- */
 
 /* A thread that makes finished ranges durable. */

@@ -22,17 +22,25 @@ static const struct slice VERSION_ACCOUNT_SAS = SLICE_LITERAL("2015-04-05");
 static const struct slice VERSION_SIGNED_RESOURCE = SLICE_LITERAL("2018-11-09");
 static const struct slice VERSION_DIRECTORY = SLICE_LITERAL("2020-02-10");
 
-static const struct slice FIELD_NAMES[SAS_FIELD_COUNT] = {
-    [SAS_SV] = SLICE_LITERAL("sv"),     [SAS_SS] = SLICE_LITERAL("ss"),
-    [SAS_SRT] = SLICE_LITERAL("srt"),   [SAS_SR] = SLICE_LITERAL("sr"),
-    [SAS_SDD] = SLICE_LITERAL("sdd"),   [SAS_SP] = SLICE_LITERAL("sp"),
-    [SAS_ST] = SLICE_LITERAL("st"),     [SAS_SE] = SLICE_LITERAL("se"),
-    [SAS_SI] = SLICE_LITERAL("si"),     [SAS_SIP] = SLICE_LITERAL("sip"),
-    [SAS_SPR] = SLICE_LITERAL("spr"),   [SAS_SES] = SLICE_LITERAL("ses"),
-    [SAS_RSCC] = SLICE_LITERAL("rscc"), [SAS_RSCD] = SLICE_LITERAL("rscd"),
-    [SAS_RSCE] = SLICE_LITERAL("rsce"), [SAS_RSCL] = SLICE_LITERAL("rscl"),
-    [SAS_RSCT] = SLICE_LITERAL("rsct"), [SAS_SKOID] = SLICE_LITERAL("skoid"),
-    [SAS_SIG] = SLICE_LITERAL("sig"),
+/* The name of a field, of a size that is compared as one word. */
+struct sas_name {
+    char text[7];
+    uint8_t len;
+};
+
+#define SAS_NAME(literal)                                                                          \
+    {                                                                                              \
+        .text = literal, .len = sizeof(literal) - 1                                                \
+    }
+
+static const struct sas_name FIELD_NAMES[SAS_FIELD_COUNT] = {
+    [SAS_SV] = SAS_NAME("sv"),     [SAS_SS] = SAS_NAME("ss"),     [SAS_SRT] = SAS_NAME("srt"),
+    [SAS_SR] = SAS_NAME("sr"),     [SAS_SDD] = SAS_NAME("sdd"),   [SAS_SP] = SAS_NAME("sp"),
+    [SAS_ST] = SAS_NAME("st"),     [SAS_SE] = SAS_NAME("se"),     [SAS_SI] = SAS_NAME("si"),
+    [SAS_SIP] = SAS_NAME("sip"),   [SAS_SPR] = SAS_NAME("spr"),   [SAS_SES] = SAS_NAME("ses"),
+    [SAS_RSCC] = SAS_NAME("rscc"), [SAS_RSCD] = SAS_NAME("rscd"), [SAS_RSCE] = SAS_NAME("rsce"),
+    [SAS_RSCL] = SAS_NAME("rscl"), [SAS_RSCT] = SAS_NAME("rsct"), [SAS_SKOID] = SAS_NAME("skoid"),
+    [SAS_SIG] = SAS_NAME("sig"),
 };
 
 /* Lines of the signed text that are not parameters of the SAS. */
@@ -110,11 +118,15 @@ bool auth_sas_is_present(const struct http_message *message)
 /* The field of that name, or SAS_FIELD_COUNT. */
 static size_t sas_field_of(struct slice name)
 {
-    for (size_t i = 0; i < SAS_FIELD_COUNT; i++) {
-        if (slice_equal(name, FIELD_NAMES[i]))
-            return i;
-    }
-    return SAS_FIELD_COUNT;
+    struct sas_name wanted = { .len = (uint8_t)name.len };
+    if (name.len > sizeof(wanted.text))
+        return SAS_FIELD_COUNT;
+    for (size_t i = 0; i < name.len; i++)
+        wanted.text[i] = name.data[i];
+    size_t field = 0;
+    while (field < SAS_FIELD_COUNT && memcmp(&FIELD_NAMES[field], &wanted, sizeof(wanted)) != 0)
+        field++;
+    return field;
 }
 
 /*

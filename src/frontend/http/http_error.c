@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "frontend/http/xml_write.h"
 
 /* A row of the catalogue.  The messages are the service's, word for word. */
@@ -240,10 +241,7 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
                        ? "A lease ID was specified, but the lease for the blob has expired."
                        : "A lease ID was specified, but the lease for the container has expired.");
     }
-    assert(!"an error outside the enumeration");
-    return ROW(500, "InternalError",
-               "Server encountered an internal error. Please try again after some "
-               "time.");
+    panic("error %d is outside the enumeration", (int)err);
 }
 
 struct http_error http_error_describe(enum err err, enum http_error_subject subject)

@@ -94,9 +94,30 @@ static enum err http_parse_query(struct arena *arena, struct slice query,
     return OK;
 }
 
+/* A server takes the absolute form a client of a proxy sends, http://host/path, as well. */
+static struct slice http_origin_form(struct arena *arena, struct slice target)
+{
+    static const char *const schemes[] = { "http://", "https://" };
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        const struct slice scheme = slice_of(schemes[i]);
+        if (!slice_equal_nocase(slice_head(target, scheme.len), scheme))
+            continue;
+        const struct slice rest = slice_from(target, scheme.len);
+        const size_t slash = slice_find_byte(rest, '/');
+        const size_t question = slice_find_byte(rest, '?');
+        if (slash < question)
+            return slice_from(rest, slash);
+        /* The path is left out when it is empty. */
+        const struct slice query = slice_from(rest, question);
+        return arena_printf(arena, "/%.*s", (int)query.len, query.data);
+    }
+    return target;
+}
+
 enum err http_message_parse_target(struct arena *arena, struct slice target,
                                    struct http_message *message)
 {
+    target = http_origin_form(arena, target);
     const size_t path_len = slice_find_byte(target, '?');
     const struct slice path = slice_head(target, path_len);
     if (path.len == 0 || path.data[0] != '/' || !http_escapes_are_valid(path))

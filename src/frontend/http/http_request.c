@@ -287,12 +287,19 @@ void request_done(void *arg, enum err err)
     request->wake(request->wake_arg);
 }
 
+/* A chunked body may be shorter than a Content-Length that comes with it says. */
+static bool is_body_complete(const struct http_request *request)
+{
+    return request->body == NULL || request->body_taken == request->content_length;
+}
+
 void request_run(struct http_request *request)
 {
     assert(request->phase == PHASE_RECEIVING);
     const bool change = request_is_change(request);
     request->phase = change ? PHASE_RUNNING : PHASE_ANSWERED;
-    const enum err err = request->operation->run(request);
+    const enum err err =
+        is_body_complete(request) ? request->operation->run(request) : ERR_INVALID_INPUT;
     /* A change that was started belongs to the service now; it is touched only if it was not. */
     if (err == OK)
         return;

@@ -137,8 +137,8 @@ enum err request_fault_header(struct http_request *request, enum err err, const 
 enum err request_fault_parameter(struct http_request *request, enum err err, const char *name);
 void request_add_detail(struct http_request *request, const char *name, struct slice value);
 
-/* A change is durable (OK) or refused: the `done` of its service_change, with the request as arg. */
-void request_done(void *request, enum err err);
+/* A change is durable (OK) or refused: the `done` of its service_change; `arg` is the request. */
+void request_done(void *arg, enum err err);
 
 /* Fill the service's part of a change. */
 void request_bind(struct http_request *request, struct service_change *change);

@@ -78,7 +78,6 @@ static struct exchange *exchange_take(struct http_server *server)
         server->pool = exchange->next;
         server->pool_count--;
     }
-    server->in_flight++;
     pthread_mutex_unlock(&server->lock);
     if (exchange == NULL)
         exchange = calloc(1, sizeof(*exchange));
@@ -87,8 +86,18 @@ static struct exchange *exchange_take(struct http_server *server)
     return exchange;
 }
 
+/* The request is complete enough to be waited for when the server stops. */
+static void exchange_begin(struct http_server *server, struct exchange *exchange)
+{
+    exchange->begun = true;
+    pthread_mutex_lock(&server->lock);
+    server->in_flight++;
+    pthread_mutex_unlock(&server->lock);
+}
+
 static void exchange_give_back(struct http_server *server, struct exchange *exchange)
 {
+    const bool begun = exchange->begun;
     /* Clearing runs clean-ups (pins, unfinished payloads), so it comes before the lock. */
     struct arena arena = exchange->request.arena;
     arena_clear(&arena);
@@ -101,7 +110,8 @@ static void exchange_give_back(struct http_server *server, struct exchange *exch
         server->pool = exchange;
         server->pool_count++;
     }
-    server->in_flight--;
+    if (begun)
+        server->in_flight--;
     if (server->in_flight == 0)
         pthread_cond_broadcast(&server->idle);
     pthread_mutex_unlock(&server->lock);
@@ -178,7 +188,7 @@ static void begin(struct exchange *exchange, const char *method)
     request->wake = resume;
     request->wake_arg = exchange;
     gather_headers(exchange);
-    exchange->begun = true;
+    exchange_begin(exchange->server, exchange);
     request_begin(request);
 }
 
@@ -410,7 +420,7 @@ static enum MHD_Result handle_admin(void *cls, struct MHD_Connection *connection
     (void)version;
     (void)upload_data;
     if (!exchange->begun) {
-        exchange->begun = true;
+        exchange_begin(exchange->server, exchange);
         return MHD_YES;
     }
     if (*upload_data_size > 0) {

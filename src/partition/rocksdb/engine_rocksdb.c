@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,8 @@ enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engi
         const enum err err = rocks__error("opening the database", message);
         return locked ? ERR_LOCKED : err;
     }
+    /* Replaying the log takes memory that the allocator would otherwise keep. */
+    malloc_trim(0);
     *engine = &rocks->engine;
     return OK;
 }

@@ -109,6 +109,12 @@ static enum err list_step(const struct blob_list_request *request, struct arena 
     return OK;
 }
 
+/* No name has a NUL, which ends the name in a key: nothing begins with such a prefix. */
+static bool can_begin_names(struct slice prefix)
+{
+    return slice_find_byte(prefix, '\0') == prefix.len;
+}
+
 static enum err list_in_view(struct service *service, struct partition_view *view,
                              struct arena *arena, const struct blob_list_request *request,
                              struct slice *next)
@@ -147,7 +153,7 @@ enum err blob_list(struct service *service, struct arena *arena,
     *next = (struct slice){ 0 };
     struct slice partition;
     enum err err = container_find_blobs(service, arena, &request->container, &partition);
-    if (err != OK)
+    if (err != OK || !can_begin_names(request->prefix))
         return err;
     struct partition_view view;
     partition_view_open(service->store, partition, &view);

@@ -78,7 +78,7 @@ MUST_CHECK enum err blob_get(struct service *service, struct arena *arena,
 struct blob_list_request {
     struct container_name container;
     struct slice prefix;
-    struct slice delimiter; /* empty: every blob is listed */
+    struct slice delimiter; /* UTF-8; empty: every blob is listed */
     struct slice from;      /* the name (or beginning of names) to start at, or empty */
     size_t results_max;
     /* Called for each entry in order of name; false ends the page after it.  `blob` is NULL for a

@@ -80,11 +80,9 @@ static enum err decode_number(struct blob *blob, uint64_t tag, struct slice valu
         return err;
     switch (tag) {
     case TAG_ETAG:
-        blob->etag = (int64_t)number;
-        return OK;
+        return row_instant(value, &blob->etag);
     case TAG_CREATED_AT:
-        blob->created_at = (int64_t)number;
-        return OK;
+        return row_instant(value, &blob->created_at);
     case TAG_CONTENT_PLACE:
         if (number > CONTENT_EXTENT)
             return CORRUPT("content is in place %llu", (unsigned long long)number);
@@ -139,7 +137,7 @@ static bool holds_together(const struct blob *blob)
     const size_t md5_len = blob->properties.content_md5.len;
     if (md5_len != 0 && md5_len != DIGEST_MD5_BYTES)
         return false;
-    return blob->etag > 0 && lease_is_valid(&blob->lease);
+    return blob->etag > 0 && blob->created_at > 0 && lease_is_valid(&blob->lease);
 }
 
 enum err blob_decode(struct arena *arena, struct slice row, struct blob *blob)

@@ -38,7 +38,6 @@ static enum err decode_field(struct arena *arena, struct container *container, u
                              struct slice value)
 {
     enum err err = OK;
-    uint64_t number = 0;
     struct metadata_pair pair;
     if (tag >= TAG_LEASE && tag <= TAG_LEASE_LAST)
         return lease_row_decode(&container->lease, tag - TAG_LEASE, value);
@@ -46,9 +45,7 @@ static enum err decode_field(struct arena *arena, struct container *container, u
     case TAG_INCARNATION:
         return row_number(value, &container->incarnation);
     case TAG_ETAG:
-        err = row_number(value, &number);
-        container->etag = (int64_t)number;
-        return err;
+        return row_instant(value, &container->etag);
     case TAG_METADATA:
         err = metadata_decode_pair(value, &pair);
         if (err == OK)
@@ -73,7 +70,7 @@ enum err container_decode(struct arena *arena, struct slice row, struct containe
     }
     if (err != ERR_NOT_FOUND)
         return err;
-    if (container->incarnation == 0 || !lease_is_valid(&container->lease))
+    if (container->incarnation == 0 || container->etag == 0 || !lease_is_valid(&container->lease))
         return CORRUPT("a container's row does not hold together");
     return OK;
 }
@@ -304,8 +301,7 @@ enum err lease_request_apply(struct lease_request *request, struct lease *lease,
     case LEASE_ACTION_BREAK:
         return lease_break(lease, request->break_sec, now_ms, &request->remaining_sec);
     }
-    assert(!"an action outside the enumeration");
-    return ERR_OUT_OF_RANGE;
+    panic("lease action %d is outside the enumeration", (int)request->action);
 }
 
 static enum err lease_decide(struct change *change, void *arg)

@@ -31,6 +31,17 @@ struct sweeper {
     bool stop;
 };
 
+/* Whether the thread is to end; never for a pass without a sweeper. */
+static bool is_stopping(struct sweeper *sweeper)
+{
+    if (sweeper == NULL)
+        return false;
+    pthread_mutex_lock(&sweeper->lock);
+    const bool stop = sweeper->stop;
+    pthread_mutex_unlock(&sweeper->lock);
+    return stop;
+}
+
 /* --- an update that the calling thread waits for --- */
 
 struct waited_update {
@@ -120,15 +131,18 @@ static enum err sweep_decide(struct change *change, void *arg)
     return OK;
 }
 
-static enum err sweep_incarnation(struct service *service, struct arena *arena,
-                                  uint64_t incarnation)
+/* ERR_SHUTTING_DOWN when there is no time to finish. */
+static enum err sweep_incarnation(struct service *service, struct sweeper *sweeper,
+                                  struct arena *arena, uint64_t incarnation)
 {
     const struct slice partition = blob_partition(arena, incarnation);
     struct waited_update closing;
     enum err err = update_and_wait(service, &closing, partition, close_decide);
     struct sweep_request request = { .removed_count = SWEEP_BATCH_ROWS };
     while (err == OK && request.removed_count > 0)
-        err = update_and_wait(service, &request.waited, partition, sweep_decide);
+        err = is_stopping(sweeper)
+                  ? ERR_SHUTTING_DOWN
+                  : update_and_wait(service, &request.waited, partition, sweep_decide);
     return err;
 }
 
@@ -163,20 +177,21 @@ static enum err find_garbage(struct service *service, struct arena *arena, struc
     return err;
 }
 
-static enum err sweep_garbage(struct service *service, struct arena *arena, struct slice partition,
-                              struct slice key)
+static enum err sweep_garbage(struct service *service, struct sweeper *sweeper, struct arena *arena,
+                              struct slice partition, struct slice key)
 {
     uint64_t incarnation = 0;
     if (!garbage_key_incarnation(key, &incarnation))
         return CORRUPT("a garbage key has %zu bytes", key.len);
-    const enum err err = sweep_incarnation(service, arena, incarnation);
+    const enum err err = sweep_incarnation(service, sweeper, arena, incarnation);
     if (err != OK)
         return err;
     struct forget_request request = { .key = key };
     return update_and_wait(service, &request.waited, partition, forget_decide);
 }
 
-enum err sweeper_pass(struct service *service, struct slice account)
+static enum err sweep_account(struct service *service, struct sweeper *sweeper,
+                              struct slice account)
 {
     struct arena arena = { 0 };
     const struct slice partition = account_partition(&arena, account);
@@ -185,10 +200,15 @@ enum err sweeper_pass(struct service *service, struct slice account)
         struct slice key;
         err = find_garbage(service, &arena, partition, &key);
         if (err == OK)
-            err = sweep_garbage(service, &arena, partition, key);
+            err = sweep_garbage(service, sweeper, &arena, partition, key);
     }
     arena_release(&arena);
     return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err sweeper_pass(struct service *service, struct slice account)
+{
+    return sweep_account(service, NULL, account);
 }
 
 /* --- the thread --- */
@@ -205,8 +225,9 @@ static void *sweeper_run(void *arg)
         sweeper->work = false;
         pthread_mutex_unlock(&sweeper->lock);
         for (size_t i = 0; i < sweeper->account_count; i++) {
-            const enum err err = sweeper_pass(sweeper->service, sweeper->accounts[i]);
-            if (err != OK)
+            const enum err err =
+                sweep_account(sweeper->service, sweeper, sweeper->accounts[i]);
+            if (err != OK && err != ERR_SHUTTING_DOWN)
                 log_error("sweeper", "a deleted container stays unreclaimed: %s", error_text(err));
         }
         pthread_mutex_lock(&sweeper->lock);

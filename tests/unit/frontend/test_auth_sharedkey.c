@@ -35,9 +35,10 @@ static int set_up(void **state)
     (void)state;
     /* The second key is "key2". */
     const char *fault = NULL;
-    return account_list_new(
+    const enum err err = account_list_new(
         ACCOUNT_WELL_KNOWN_NAME ":" ACCOUNT_WELL_KNOWN_KEY ":a2V5Mg==;other:a2V5Mg==", &accounts,
         &fault);
+    return err == OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -511,6 +512,36 @@ static void a_standard_header_given_twice_is_refused(void **state)
     }
 }
 
+/* The request with a signature by the right key over the text with that account name. */
+static struct sent signed_as(const struct sent *unsigned_one, const char *account_name)
+{
+    const struct auth_sharedkey_request request = received(unsigned_one);
+    struct slice text = { 0 };
+    assert_int_equal(auth_sharedkey_text(&arena, &request, slice_of(account_name), AUTH_SHAREDKEY,
+                                         AUTH_ORDER_BYTES, &text),
+                     OK);
+    uint8_t mac[DIGEST_SHA256_BYTES];
+    char signature[BASE64_LEN(DIGEST_SHA256_BYTES) + 1];
+    digest_hmac(&request.account->keys[0], text, mac);
+    base64_encode(slice_make(mac, sizeof(mac)), signature);
+    return with_authorization(
+        *unsigned_one, arena_printf(&arena, "SharedKey %s:%s", account_name, signature).data);
+}
+
+static void the_account_named_must_be_the_one_addressed_in_any_case(void **state)
+{
+    (void)state;
+    const struct sent unsigned_one = { .line = "GET /box", .headers = { "x-ms-date: " SIGNED_AT } };
+    struct sent sent = signed_as(&unsigned_one, "devstoreaccount1");
+    assert_int_equal(check(&sent), OK);
+    sent = signed_as(&unsigned_one, "DevStoreAccount1");
+    assert_int_equal(check(&sent), OK);
+    sent = signed_as(&unsigned_one, "other");
+    assert_int_equal(check(&sent), ERR_AUTHENTICATION_FAILED);
+    sent = signed_as(&unsigned_one, "devstoreaccount1-secondary");
+    assert_int_equal(check(&sent), ERR_AUTHENTICATION_FAILED);
+}
+
 /* --- time --- */
 
 static void a_request_is_good_for_fifteen_minutes_before_and_after(void **state)
@@ -541,17 +572,7 @@ static void a_request_without_a_readable_date_fails(void **state)
                                          "Date: ", "x-ms-date: Sun, 15 Nov 26 04:02:46 GMT" };
     for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++) {
         const struct sent unsigned_one = { .line = "GET /box", .headers = { dates[i] } };
-        const struct auth_sharedkey_request request = received(&unsigned_one);
-        struct slice text = { 0 };
-        assert_int_equal(auth_sharedkey_text(&arena, &request, slice_of("devstoreaccount1"),
-                                             AUTH_SHAREDKEY, AUTH_ORDER_BYTES, &text),
-                         OK);
-        uint8_t mac[DIGEST_SHA256_BYTES];
-        char signature[BASE64_LEN(DIGEST_SHA256_BYTES) + 1];
-        digest_hmac(&request.account->keys[0], text, mac);
-        base64_encode(slice_make(mac, sizeof(mac)), signature);
-        const struct sent sent = with_authorization(
-            unsigned_one, arena_printf(&arena, "SharedKey devstoreaccount1:%s", signature).data);
+        const struct sent sent = signed_as(&unsigned_one, "devstoreaccount1");
         assert_int_equal(check(&sent), ERR_AUTHENTICATION_FAILED);
     }
 }
@@ -571,6 +592,7 @@ int main(void)
         cmocka_unit_test(only_the_two_schemes_are_recognized),
         cmocka_unit_test(a_signature_of_another_length_fails),
         cmocka_unit_test(a_standard_header_given_twice_is_refused),
+        cmocka_unit_test(the_account_named_must_be_the_one_addressed_in_any_case),
         cmocka_unit_test(a_request_is_good_for_fifteen_minutes_before_and_after),
         cmocka_unit_test(a_request_without_a_readable_date_fails),
     };

@@ -61,6 +61,26 @@ static void a_target_is_split_into_path_and_query(void **state)
     assert_int_equal(message.parameter_count, 0);
 }
 
+static void scheme_and_host_before_the_path_are_cut_off(void **state)
+{
+    (void)state;
+    struct http_message message = parsed("http://host:10000/account/c?comp=list");
+    assert_slice(message.path, "/account/c");
+    assert_slice(message.query, "comp=list");
+    message = parsed("HTTPS://host/a//b");
+    assert_slice(message.path, "/a//b");
+    message = parsed("http://host");
+    assert_slice(message.path, "/");
+
+    message = parsed("http://host?comp=list");
+    assert_true(slice_is(message.path, "/"));
+    assert_true(slice_is(message.query, "comp=list"));
+
+    message = parsed("https://host?prefix=/y");
+    assert_true(slice_is(message.path, "/"));
+    assert_true(slice_is(message.query, "prefix=/y"));
+}
+
 static void parameters_are_decoded_and_their_names_are_in_lower_case(void **state)
 {
     (void)state;
@@ -96,8 +116,8 @@ static void targets_that_are_no_paths_or_have_bad_escapes_are_refused(void **sta
 {
     (void)state;
     static const char *const refused[] = {
-        "",      "*",      "a/b",   "?a=1",   "http://host/path", "/%",
-        "/%4",   "/%4g",   "/a%zz", "/?a=%4", "/?a=%g4",          "/?%=1",
+        "",      "*",      "a/b",   "?a=1",   "ftp://host/path", "/%",
+        "/%4",   "/%4g",   "/a%zz", "/?a=%4", "/?a=%g4",         "/?%=1",
         "/?a%4", "/?a=b%", "/%/a",  "/%%41",  "/?a=%%41"
     };
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
@@ -157,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_split_into_path_and_query),
+        cmocka_unit_test(scheme_and_host_before_the_path_are_cut_off),
         cmocka_unit_test(parameters_are_decoded_and_their_names_are_in_lower_case),
         cmocka_unit_test(empty_parts_of_the_query_are_skipped),
         cmocka_unit_test(a_repeated_parameter_is_kept_twice_and_the_first_is_found),

@@ -4,7 +4,7 @@
  */
 #include "store_fixture.h"
 
-#include <stdatomic.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 static const struct slice NOTHING = { 0 };
@@ -424,12 +424,8 @@ static enum err decide_step(struct change *change, void *arg)
 static void an_update_sees_earlier_ones_of_its_group_but_nothing_undone(void **state)
 {
     struct store_fixture *fixture = *state;
+    store_fixture_reopen(fixture, 1);
     store_put(fixture->store, "p", "d", "0");
-    store_fixture_close(fixture);
-    fixture->options.committers = 1;
-    store_fixture_open(fixture);
-    if (fixture->kind == STORE_MEMORY)
-        store_put(fixture->store, "p", "d", "0");
 
     static const struct step steps[] = {
         { .sees = "d=0", .put = "a1" },

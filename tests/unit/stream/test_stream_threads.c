@@ -34,7 +34,7 @@ static int open_memory(void **state)
     fixture->io = io_memory_new();
     clock_init_manual(&fixture->clock, 1000);
     *state = fixture;
-    return stream_open_with(fixture->io, &fixture->clock, &fixture_options, &fixture->stream);
+    return (int)stream_open_with(fixture->io, &fixture->clock, &fixture_options, &fixture->stream);
 }
 
 static int close_all(void **state)
@@ -287,7 +287,7 @@ static void no_reader_meets_what_a_barrier_let_go(void **state)
     pthread_t threads[3];
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_published, &published), 0);
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1000; round++) {
         const unsigned old = atomic_load(&published.current);
         const unsigned next = 1 - old;
         atomic_store(&published.dead[next], false);

@@ -1,0 +1,267 @@
+/*
+ * test_engine.c - both engines against a simple model: random changes, save points, rollbacks,
+ * commits, snapshots and scans must agree with an array.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "partition/engine.h"
+#include "partition/memory/engine_memory.h"
+#include "partition/rocksdb/engine_rocksdb.h"
+
+enum {
+    KEYS = 40,
+    STEPS = 20000,
+    PARTITIONS = 2,
+};
+
+/* The value of each key of each partition; 0 for none. */
+struct model {
+    uint32_t values[PARTITIONS][KEYS];
+};
+
+struct run {
+    struct engine *engine;
+    struct engine_group *group;
+    struct arena arena;
+    uint64_t random;
+    struct model committed;
+    struct model gathered; /* what the group sees */
+    struct model saved;
+    struct engine_snapshot *snapshot;
+    struct model at_snapshot;
+};
+
+static uint32_t next_random(struct run *run, uint32_t below)
+{
+    run->random = run->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(run->random >> 33) % below;
+}
+
+static struct slice partition_name(unsigned partition)
+{
+    static const char *const names[PARTITIONS] = { "p", "pp" };
+    return slice_of(names[partition]);
+}
+
+/* Keys of one to three bytes, so that many begin with another; in order of their index. */
+static struct slice key_name(struct arena *arena, unsigned index)
+{
+    return arena_printf(arena, "%c%.*s", 'a' + (int)(index / 8), (int)(index % 8), "zzzzzzzz");
+}
+
+static struct slice value_text(struct arena *arena, uint32_t value)
+{
+    return arena_printf(arena, "%u", value);
+}
+
+static void check_get(struct run *run, unsigned partition, unsigned index)
+{
+    const struct engine_key key = { partition_name(partition), key_name(&run->arena, index) };
+    struct slice value;
+    const uint32_t expected = run->gathered.values[partition][index];
+    const enum err err = engine_group_get(run->group, &run->arena, &key, &value);
+    assert_int_equal(err, expected == 0 ? ERR_NOT_FOUND : OK);
+    if (expected != 0)
+        assert_true(slice_equal(value, value_text(&run->arena, expected)));
+}
+
+/* The cursor gives exactly what the model has from `from` on; every few steps it seeks. */
+static void check_cursor(struct run *run, struct cursor *cursor, const uint32_t *values,
+                         unsigned from)
+{
+    unsigned at = from;
+    for (;;) {
+        while (at < KEYS && values[at] == 0)
+            at++;
+        struct slice key;
+        struct slice value;
+        const enum err err = cursor_next(cursor, &key, &value);
+        assert_int_equal(err, at == KEYS ? ERR_NOT_FOUND : OK);
+        if (at == KEYS)
+            break;
+        assert_true(slice_equal(key, key_name(&run->arena, at)));
+        assert_true(slice_equal(value, value_text(&run->arena, values[at])));
+        at++;
+        if (at < KEYS && next_random(run, 8) == 0) {
+            at += next_random(run, KEYS - at);
+            cursor_seek(cursor, key_name(&run->arena, at));
+        }
+    }
+    cursor_free(cursor);
+}
+
+static void check_scan(struct run *run, unsigned partition)
+{
+    const unsigned from = next_random(run, KEYS);
+    const struct engine_scan scan = { .partition = partition_name(partition),
+                                      .from = key_name(&run->arena, from) };
+    check_cursor(run, engine_group_scan(run->group, &scan), run->gathered.values[partition], from);
+    check_cursor(run, engine_scan(run->engine, run->snapshot, &scan),
+                 run->at_snapshot.values[partition], from);
+}
+
+static void change(struct run *run, unsigned partition, unsigned index)
+{
+    const struct engine_key key = { partition_name(partition), key_name(&run->arena, index) };
+    const uint32_t value = next_random(run, 3) == 0 ? 0 : 1 + next_random(run, 1000000);
+    run->gathered.values[partition][index] = value;
+    if (value == 0)
+        engine_group_delete(run->group, &key);
+    else
+        engine_group_put(run->group, &key, value_text(&run->arena, value));
+}
+
+static void step(struct run *run)
+{
+    const unsigned partition = next_random(run, PARTITIONS);
+    const unsigned index = next_random(run, KEYS);
+    switch (next_random(run, 24)) {
+    case 0:
+        engine_group_save(run->group);
+        run->saved = run->gathered;
+        break;
+    case 1:
+        engine_group_rollback(run->group);
+        run->gathered = run->saved;
+        engine_group_save(run->group);
+        break;
+    case 2:
+        assert_int_equal(engine_group_commit(run->group, ENGINE_LAZY), OK);
+        assert_int_equal(engine_group_size_bytes(run->group), 0);
+        run->committed = run->gathered;
+        engine_group_save(run->group);
+        run->saved = run->gathered;
+        break;
+    case 3:
+        engine_snapshot_free(run->engine, run->snapshot);
+        run->snapshot = engine_snapshot_new(run->engine);
+        run->at_snapshot = run->committed;
+        break;
+    case 4:
+        check_scan(run, partition);
+        break;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+        check_get(run, partition, index);
+        break;
+    default:
+        change(run, partition, index);
+        break;
+    }
+    arena_clear(&run->arena);
+}
+
+static void check_engine(struct engine *engine, uint64_t seed)
+{
+    struct run run = { .engine = engine, .random = seed };
+    run.group = engine_group_new(engine);
+    run.snapshot = engine_snapshot_new(engine);
+    engine_group_save(run.group);
+    for (unsigned i = 0; i < STEPS; i++)
+        step(&run);
+    engine_snapshot_free(engine, run.snapshot);
+    engine_group_free(run.group);
+    arena_release(&run.arena);
+    engine_close(engine);
+}
+
+static void the_memory_engine_agrees_with_a_model(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        check_engine(engine_memory_new(), seed);
+}
+
+static int remove_file(const char *path, const struct stat *stat, int type, struct FTW *walk)
+{
+    (void)stat;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static void the_rocksdb_engine_agrees_with_a_model(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        char path[] = "/tmp/zaffre-engine-XXXXXX";
+        assert_non_null(mkdtemp(path));
+        struct engine *engine;
+        assert_int_equal(engine_rocksdb_open(path, 0, &engine), OK);
+        check_engine(engine, seed);
+        nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+/* Two groups at once, as two committers make them. */
+static void check_two_groups(struct engine *engine)
+{
+    struct arena arena = { 0 };
+    struct engine_group *first = engine_group_new(engine);
+    struct engine_group *second = engine_group_new(engine);
+    const struct engine_key a = { partition_name(0), slice_of("k") };
+    const struct engine_key b = { partition_name(1), slice_of("k") };
+    engine_group_put(first, &a, slice_of("1"));
+    engine_group_put(second, &b, slice_of("2"));
+    struct slice value;
+    assert_int_equal(engine_get(engine, NULL, &arena, &a, &value), ERR_NOT_FOUND);
+    assert_int_equal(engine_group_commit(second, ENGINE_DURABLE), OK);
+    assert_int_equal(engine_group_commit(first, ENGINE_DURABLE), OK);
+    assert_int_equal(engine_get(engine, NULL, &arena, &a, &value), OK);
+    assert_true(slice_is(value, "1"));
+    assert_int_equal(engine_get(engine, NULL, &arena, &b, &value), OK);
+    assert_true(slice_is(value, "2"));
+    engine_group_free(first);
+    engine_group_free(second);
+    arena_release(&arena);
+    engine_close(engine);
+}
+
+static void groups_that_overlap_in_time_both_count(void **state)
+{
+    (void)state;
+    check_two_groups(engine_memory_new());
+    char path[] = "/tmp/zaffre-engine-XXXXXX";
+    assert_non_null(mkdtemp(path));
+    struct engine *engine;
+    assert_int_equal(engine_rocksdb_open(path, 0, &engine), OK);
+    check_two_groups(engine);
+    nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void a_database_that_is_open_is_locked(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/zaffre-engine-XXXXXX";
+    assert_non_null(mkdtemp(path));
+    struct engine *engine;
+    struct engine *second;
+    assert_int_equal(engine_rocksdb_open(path, 0, &engine), OK);
+    assert_int_equal(engine_rocksdb_open(path, 0, &second), ERR_LOCKED);
+    engine_close(engine);
+    nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_memory_engine_agrees_with_a_model),
+        cmocka_unit_test(the_rocksdb_engine_agrees_with_a_model),
+        cmocka_unit_test(groups_that_overlap_in_time_both_count),
+        cmocka_unit_test(a_database_that_is_open_is_locked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
