@@ -16,11 +16,9 @@
  */
 #include "frontend/http/http_server.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <inttypes.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +27,7 @@
 
 #include "base/log.h"
 #include "base/metric.h"
+#include "frontend/http/http_listener.h"
 #include "frontend/http/http_metrics.h"
 #include "frontend/http/http_reason.h"
 #include "service/limits.h"
@@ -54,8 +53,8 @@ struct exchange {
 struct http_server {
     /* set at start, then constant */
     const struct http_context *context; /* NULL: the admin endpoint */
+    struct http_listener *listener;
     struct MHD_Daemon *daemon;
-    uint16_t port;
     bool https;
 
     /* under lock */
@@ -66,6 +65,7 @@ struct http_server {
     size_t in_flight;
 
     _Atomic bool stopping;
+    _Atomic int connections;
 };
 
 /* --- exchanges --- */
@@ -443,29 +443,39 @@ static enum MHD_Result handle_admin(void *cls, struct MHD_Connection *connection
 
 /* --- starting and stopping --- */
 
-static enum err resolve(const struct http_server_options *options, struct addrinfo **address)
+static void count_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+                             enum MHD_ConnectionNotificationCode code)
 {
-    char port[8];
-    const struct addrinfo hints = {
-        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-        .ai_socktype = SOCK_STREAM,
-    };
-    snprintf(port, sizeof(port), "%u", (unsigned)options->port);
-    const int failure = getaddrinfo(options->host, port, &hints, address);
-    if (failure == 0)
-        return OK;
-    log_error("listener", "%s: %s", options->host, gai_strerror(failure));
-    return ERR_IO;
+    struct http_server *server = cls;
+    (void)connection;
+    (void)socket_context;
+    const int delta = code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+    atomic_fetch_add_explicit(&server->connections, delta, memory_order_relaxed);
 }
 
-static struct MHD_Daemon *start_daemon(struct http_server *server, const struct addrinfo *address,
+/* The library deals connections out to its workers by their descriptor's number. */
+static void accepted(void *arg, int descriptor, const struct sockaddr *address, socklen_t len)
+{
+    struct http_server *server = arg;
+    /* On failure it has closed the descriptor and said why. */
+    (void)MHD_add_connection(server->daemon, descriptor, address, len);
+}
+
+static bool is_full(void *arg)
+{
+    struct http_server *server = arg;
+    return atomic_load_explicit(&server->connections, memory_order_relaxed) >=
+           LIMIT_CONNECTIONS_MAX;
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *server,
                                        const struct http_server_options *options)
 {
     const bool https = options->certificate != NULL;
     const unsigned flags = (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD |
+                           (unsigned)MHD_USE_NO_LISTEN_SOCKET | (unsigned)MHD_USE_ITC |
                            (unsigned)MHD_ALLOW_SUSPEND_RESUME | (unsigned)MHD_USE_ERROR_LOG |
-                           (https ? (unsigned)MHD_USE_TLS : 0) |
-                           (address->ai_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
+                           (https ? (unsigned)MHD_USE_TLS : 0);
     struct MHD_OptionItem tls[] = {
         { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->certificate },
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->key },
@@ -483,46 +493,44 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, const struct 
         { MHD_OPTION_END, 0, NULL },
     };
     return MHD_start_daemon(
-        flags, options->port, NULL, NULL, server->context != NULL ? handle : handle_admin, server,
+        flags, 0, NULL, NULL, server->context != NULL ? handle : handle_admin, server,
         /* The logger comes first, so that what the other options complain of is logged. */
-        MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL, MHD_OPTION_SOCK_ADDR, address->ai_addr,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_CONNECTION_BUFFER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, options->idle_sec, MHD_OPTION_URI_LOG_CALLBACK, uri_received,
-        server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_NOTIFY_COMPLETED,
-        completed, server, MHD_OPTION_ARRAY, https ? tls : none, MHD_OPTION_ARRAY, pool,
-        MHD_OPTION_END);
+        MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)LIMIT_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)LIMIT_CONNECTION_BUFFER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_sec,
+        MHD_OPTION_NOTIFY_CONNECTION, count_connection, server, MHD_OPTION_URI_LOG_CALLBACK,
+        uri_received, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_ARRAY, https ? tls : none,
+        MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
 }
 
 static enum err server_new(const struct http_context *context,
                            const struct http_server_options *options, struct http_server **result)
 {
-    struct addrinfo *address = NULL;
-    const enum err err = resolve(options, &address);
-    if (err != OK)
-        return err;
     struct http_server *server = calloc(1, sizeof(*server));
     if (server == NULL)
-        panic("no memory for a listener");
+        panic("no memory for a server");
     server->context = context;
     server->https = options->certificate != NULL;
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
     MHD_set_panic_func(library_panic, NULL);
-    server->daemon = start_daemon(server, address, options);
-    freeaddrinfo(address);
-    if (server->daemon == NULL) {
-        log_error("listener", "cannot listen on %s port %u", options->host,
-                  (unsigned)options->port);
-        http_server_free(server);
-        return ERR_IO;
+    enum err err = http_listener_open(options->host, options->port, &server->listener);
+    if (err == OK) {
+        server->daemon = start_daemon(server, options);
+        err = server->daemon == NULL ? ERR_IO : OK;
+        if (err != OK)
+            log_error("listener", "the HTTP workers cannot be started%s",
+                      server->https ? "; is the key the certificate's?" : "");
     }
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    server->port = info == NULL ? options->port : info->port;
-    *result = server;
-    return OK;
+    const struct http_listener_events events = { accepted, is_full, server };
+    if (err == OK)
+        err = http_listener_start(server->listener, &events);
+    if (err == OK)
+        *result = server;
+    else
+        http_server_free(server);
+    return err;
 }
 
 enum err http_server_new(const struct http_context *context,
@@ -539,28 +547,26 @@ enum err http_admin_new(const struct http_server_options *options, struct http_s
 
 uint16_t http_server_port(const struct http_server *server)
 {
-    return server->port;
+    return http_listener_port(server->listener);
 }
 
 void http_server_stop(struct http_server *server)
 {
     atomic_store(&server->stopping, true);
-    const MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+    http_listener_stop(server->listener);
     pthread_mutex_lock(&server->lock);
     while (server->in_flight > 0)
         pthread_cond_wait(&server->idle, &server->lock);
     pthread_mutex_unlock(&server->lock);
-    MHD_stop_daemon(server->daemon);
-    server->daemon = NULL;
-    if (listener != MHD_INVALID_SOCKET)
-        close(listener);
 }
 
 void http_server_free(struct http_server *server)
 {
     if (server == NULL)
         return;
-    assert(server->daemon == NULL);
+    http_listener_free(server->listener);
+    if (server->daemon != NULL)
+        MHD_stop_daemon(server->daemon);
     while (server->pool != NULL) {
         struct exchange *exchange = server->pool;
         server->pool = exchange->next;

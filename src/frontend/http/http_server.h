@@ -1,12 +1,12 @@
 /*
- * http_server.h - listeners: libmicrohttpd on one side, requests on the other.
+ * http_server.h - libmicrohttpd on one side, requests on the other.
  *
- * A listener has one epoll worker per core.  A worker reads headers, hands body pieces to the request
- * as they arrive, and performs reads itself; a change suspends its connection until the service says
- * it is durable, so that no worker ever waits for a sync.
+ * A server has one listening socket and one epoll worker per core.  A worker reads headers, hands
+ * body pieces to the request as they arrive, and performs reads itself; a change suspends its
+ * connection until the service says it is durable, so that no worker ever waits for a sync.
  *
- * Stopping: http_server_stop stops accepting, lets requests under way finish (each answer closes its
- * connection), and then closes what is left.
+ * Stopping: http_server_stop accepts no more and lets requests under way finish (each answer closes
+ * its connection); http_server_free closes what is left.
  */
 #ifndef FRONTEND_HTTP_HTTP_SERVER_H
 #define FRONTEND_HTTP_HTTP_SERVER_H
@@ -41,10 +41,10 @@ MUST_CHECK enum err http_admin_new(const struct http_server_options *options,
 
 uint16_t http_server_port(const struct http_server *server);
 
-/* Finish what is under way, then close.  May take as long as the slowest request. */
+/* Accept no more and wait for requests under way: as long as the slowest of them takes. */
 void http_server_stop(struct http_server *server);
 
-/* After http_server_stop.  NULL is fine. */
+/* Close every connection and free the server; after http_server_stop.  NULL is fine. */
 void http_server_free(struct http_server *server);
 
 #endif

@@ -9,7 +9,9 @@
  *   memory          index and filter blocks are in the block cache, so the cache bounds what reads
  *                   hold; at most three write buffers; a bounded number of open files.
  *   compression     LZ4 from the first sorted level down; fresh files are not worth it.
- *   log files       RocksDB's own log has warnings only, small, and one old one is kept.
+ *   its own log     has the settings at open and nothing later: writing it to a full disk ends the
+ *                   process where RocksDB is built with assertions, as Debian's is.  What goes
+ *                   wrong reaches us as errors.
  */
 #include "partition/rocksdb/engine_rocksdb.h"
 
@@ -35,9 +37,8 @@ enum {
     TABLE_FORMAT_VERSION = 5,
     OPEN_FILES_MAX = 512,
     BACKGROUND_JOBS = 2,
-    INFO_LOG_BYTES_MAX = 1 * MIB,
     INFO_LOG_FILES = 2,
-    INFO_LOG_LEVEL_WARN = 2,
+    INFO_LOG_LEVEL_FATAL = 4,
     LEVEL_TO_COMPRESS_FROM = 1,
 };
 
@@ -95,8 +96,7 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache)
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_stats_persist_period_sec(options, 0);
-    rocksdb_options_set_info_log_level(options, INFO_LOG_LEVEL_WARN);
-    rocksdb_options_set_max_log_file_size(options, INFO_LOG_BYTES_MAX);
+    rocksdb_options_set_info_log_level(options, INFO_LOG_LEVEL_FATAL);
     rocksdb_options_set_keep_log_file_num(options, INFO_LOG_FILES);
     set_table_options(options, cache);
     return options;

@@ -225,8 +225,7 @@ static void *sweeper_run(void *arg)
         sweeper->work = false;
         pthread_mutex_unlock(&sweeper->lock);
         for (size_t i = 0; i < sweeper->account_count; i++) {
-            const enum err err =
-                sweep_account(sweeper->service, sweeper, sweeper->accounts[i]);
+            const enum err err = sweep_account(sweeper->service, sweeper, sweeper->accounts[i]);
             if (err != OK && err != ERR_SHUTTING_DOWN)
                 log_error("sweeper", "a deleted container stays unreclaimed: %s", error_text(err));
         }
