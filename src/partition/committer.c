@@ -34,9 +34,9 @@ struct committer {
 
     /* whoever runs the group */
     struct change change;
-    int64_t tick;         /* the latest of the group */
-    uint64_t contrary;    /* state of the generator; 0: decisions run once */
-    bool no_space;        /* the last commit found the disk full */
+    int64_t tick;      /* the latest of the group */
+    uint64_t contrary; /* state of the generator; 0: decisions run once */
+    bool no_space;     /* the last commit found the disk full */
 };
 
 /* --- running decisions --- */

@@ -78,8 +78,7 @@ struct engine_ops {
     void (*group_free)(struct engine_group *group);
     enum err (*group_get)(struct engine_group *group, struct arena *arena,
                           const struct engine_key *key, struct slice *value);
-    void (*group_put)(struct engine_group *group, const struct engine_key *key,
-                      struct slice value);
+    void (*group_put)(struct engine_group *group, const struct engine_key *key, struct slice value);
     void (*group_delete)(struct engine_group *group, const struct engine_key *key);
     struct cursor *(*group_scan)(struct engine_group *group, const struct engine_scan *scan);
     void (*group_save)(struct engine_group *group);

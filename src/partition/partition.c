@@ -47,8 +47,8 @@ static enum err raise_clock(struct engine *engine, struct clock *clock)
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static void start_committers(struct partition_store *store,
-                             const struct partition_options *options, uint64_t contrary_seed)
+static void start_committers(struct partition_store *store, const struct partition_options *options,
+                             uint64_t contrary_seed)
 {
     store->committer_count = options->committers == 0 ? 1 : options->committers;
     store->committers = heap_new(store->committer_count * sizeof(struct committer *));

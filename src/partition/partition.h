@@ -48,11 +48,11 @@ enum {
 };
 
 struct partition_options {
-    struct clock *clock;     /* kept; raised to the store's latest tick at open */
-    struct stream *stream;   /* kept; may be NULL when no payload is ever owned */
-    unsigned committers;     /* threads; 0 runs updates in the caller's thread (tests, simulation) */
-    uint64_t contrary_seed;  /* memory engine: not 0 re-runs decisions at random */
-    uint64_t cache_bytes;    /* rocksdb engine: block cache; 0 for the default */
+    struct clock *clock;    /* kept; raised to the store's latest tick at open */
+    struct stream *stream;  /* kept; may be NULL when no payload is ever owned */
+    unsigned committers;    /* threads; 0 runs updates in the caller's thread (tests, simulation) */
+    uint64_t contrary_seed; /* memory engine: not 0 re-runs decisions at random */
+    uint64_t cache_bytes;   /* rocksdb engine: block cache; 0 for the default */
 };
 
 /*
@@ -164,7 +164,8 @@ MUST_CHECK enum err partition_view_get(struct partition_view *view, struct arena
 struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
                                    struct slice from);
 
-/* The latest committed value of one key: a view of a single read, without its cost. */
+/* The latest committed value of one key: a view of a single read, without its cost.  Payload
+   ranges in the value may be gone by the time they are pinned. */
 MUST_CHECK enum err partition_get(struct partition_store *store, struct arena *arena,
                                   struct slice partition, struct slice key, struct slice *value);
 

@@ -77,8 +77,8 @@ static bool any_is_busy(const struct reclaim *reclaim, const struct range_list *
     if (reclaim->busy_count == 0)
         return false;
     for (size_t i = 0; i < ranges->count; i++) {
-        if (bsearch(&ranges->items[i], reclaim->busy, reclaim->busy_count,
-                    sizeof(*reclaim->busy), compare_candidate) != NULL)
+        if (bsearch(&ranges->items[i], reclaim->busy, reclaim->busy_count, sizeof(*reclaim->busy),
+                    compare_candidate) != NULL)
             return true;
     }
     return false;

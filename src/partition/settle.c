@@ -55,8 +55,8 @@ static enum err list_ranges(struct engine *engine, struct engine_snapshot *snaps
         struct stream_range range;
         uint64_t last;
         err = system_decode_range(key, value, &range, &last);
-        const bool again = ranges->count > 0 && ranges->items[ranges->count - 1].offset ==
-                                                    range.offset;
+        const bool again =
+            ranges->count > 0 && ranges->items[ranges->count - 1].offset == range.offset;
         if (err == OK && !again)
             range_list_add(ranges, &range);
     }
@@ -128,8 +128,7 @@ static enum err settle_extent(struct engine *engine, struct stream *stream,
     uint64_t length = 0;
     if (err == OK) {
         stream_barrier(stream);
-        const enum err settled =
-            stream_settle(stream, extent_id, live.items, live.count, &length);
+        const enum err settled = stream_settle(stream, extent_id, live.items, live.count, &length);
         if (settled == OK) {
             put_row(group, extent_id, length, &live);
         } else {

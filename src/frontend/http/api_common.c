@@ -97,7 +97,7 @@ enum err api_results_max(struct http_request *request, size_t *results_max)
     const char *const name = "maxresults";
     *results_max = LIMIT_LIST_RESULTS_DEFAULT;
     const struct http_field *field = http_message_find_parameter(&request->message, name);
-    if (field == NULL)
+    if (field == NULL || field->value.len == 0)
         return OK;
     int64_t number;
     if (decimal_parse_i64(field->value, &number) != OK)
@@ -114,21 +114,33 @@ enum err api_results_max(struct http_request *request, size_t *results_max)
     return OK;
 }
 
-bool api_parameter_has(const struct http_request *request, const char *name, const char *value)
+/* The place of a word in a list that ends with NULL; -1 if it is not there. */
+static int find_word(const char *const words[], struct slice word)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (slice_equal_nocase(word, slice_of(words[i])))
+            return i;
+    return -1;
+}
+
+enum err api_include(struct http_request *request, const char *const words[], unsigned *included)
 {
     const struct http_message *message = &request->message;
+    *included = 0;
     for (size_t i = 0; i < message->parameter_count; i++) {
-        if (!slice_is(message->parameters[i].name, name))
+        if (!slice_is(message->parameters[i].name, "include"))
             continue;
         struct slice rest = message->parameters[i].value;
         while (rest.len > 0) {
             const size_t comma = slice_find_byte(rest, ',');
-            if (slice_equal_nocase(slice_trim(slice_head(rest, comma)), slice_of(value)))
-                return true;
+            const int word = find_word(words, slice_trim(slice_head(rest, comma)));
+            if (word < 0)
+                return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "include");
+            *included |= 1u << word;
             rest = slice_from(rest, comma + 1);
         }
     }
-    return false;
+    return OK;
 }
 
 /* --- responses --- */
@@ -216,19 +228,14 @@ static void echo_parameter(struct http_request *request, struct strbuf *body, co
         xml_add_name(body, element, value);
 }
 
-void api_begin_listing(struct http_request *request, struct strbuf *body,
-                       const char *container_attribute)
+void api_begin_listing(struct http_request *request, struct strbuf *body)
 {
     strbuf_reserve(body, 4096);
     xml_begin_document(body);
-    strbuf_add_text(body, "<EnumerationResults ServiceEndpoint=\"");
-    xml_add_escaped(body, service_endpoint(request));
-    strbuf_add_byte(body, '"');
-    if (container_attribute != NULL) {
-        strbuf_add_text(body, " ContainerName=\"");
-        xml_add_escaped(body, slice_of(container_attribute));
-        strbuf_add_byte(body, '"');
-    }
+    strbuf_add_text(body, "<EnumerationResults");
+    xml_add_attribute(body, "ServiceEndpoint", service_endpoint(request));
+    if (request->address.level == HTTP_CONTAINER)
+        xml_add_attribute(body, "ContainerName", request->address.container);
     strbuf_add_byte(body, '>');
     echo_parameter(request, body, "prefix", "Prefix");
     echo_parameter(request, body, "marker", "Marker");

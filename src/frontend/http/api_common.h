@@ -26,8 +26,13 @@ MUST_CHECK enum err api_lease_request(struct http_request *request, struct lease
 /* maxresults of a listing. */
 MUST_CHECK enum err api_results_max(struct http_request *request, size_t *results_max);
 
-/* Whether a comma-separated parameter has a value. */
-bool api_parameter_has(const struct http_request *request, const char *name, const char *value);
+/*
+ * The `include` parameter of a listing, which may be repeated and has words separated by commas.
+ * `words` are those the operation knows, ended by NULL; bit i of `*included` says that words[i] was
+ * given.
+ */
+MUST_CHECK enum err api_include(struct http_request *request, const char *const words[],
+                                unsigned *included);
 
 /* --- responses --- */
 
@@ -44,8 +49,7 @@ void api_respond_lease(struct http_request *request, const struct lease_request 
                        int64_t etag);
 
 /* The opening of a listing, up to the element that holds the entries. */
-void api_begin_listing(struct http_request *request, struct strbuf *body,
-                       const char *container_attribute);
+void api_begin_listing(struct http_request *request, struct strbuf *body);
 
 /* <Metadata> of an entry. */
 void api_list_metadata(struct strbuf *body, const struct metadata *metadata);

@@ -21,7 +21,13 @@ enum err list_containers_prepare(struct http_request *request)
     request->arguments = list;
     list->request.account = slice_of(request->address.account->name);
     list->request.prefix = http_message_parameter(&request->message, "prefix");
-    list->with_metadata = api_parameter_has(request, "include", "metadata");
+    /* There are no deleted containers and no system containers to be included yet. */
+    static const char *const words[] = { "metadata", "deleted", "system", NULL };
+    unsigned included;
+    const enum err err = api_include(request, words, &included);
+    if (err != OK)
+        return err;
+    list->with_metadata = (included & 1) != 0;
 
     /* A marker is /account/container, as the service gives them, or a container's name. */
     struct slice marker = http_message_parameter(&request->message, "marker");
@@ -71,7 +77,7 @@ enum err list_containers_run(struct http_request *request)
     struct strbuf *body = &list->body;
     struct slice next;
     strbuf_init(body, &request->arena);
-    api_begin_listing(request, body, NULL);
+    api_begin_listing(request, body);
     strbuf_add_text(body, "<Containers>");
     list->request.emit = emit_container;
     list->request.arg = list;

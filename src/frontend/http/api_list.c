@@ -60,8 +60,23 @@ enum err list_blobs_prepare(struct http_request *request)
     struct list_blobs *list = arena_alloc(&request->arena, sizeof(*list));
     request->arguments = list;
     list->request.container = api_container_name(request);
-    list->with_metadata = api_parameter_has(request, "include", "metadata");
-    enum err err = read_name(request, "prefix", &list->request.prefix);
+    /* Of what the words after the first name, there is nothing in a container yet. */
+    static const char *const words[] = { "metadata",
+                                         "snapshots",
+                                         "uncommittedblobs",
+                                         "copy",
+                                         "deleted",
+                                         "tags",
+                                         "versions",
+                                         "legalhold",
+                                         "deletedwithversions",
+                                         "immutabilitypolicy",
+                                         NULL };
+    unsigned included;
+    enum err err = api_include(request, words, &included);
+    list->with_metadata = (included & 1) != 0;
+    if (err == OK)
+        err = read_name(request, "prefix", &list->request.prefix);
     if (err == OK)
         err = read_name(request, "delimiter", &list->request.delimiter);
     if (err == OK)
@@ -134,7 +149,7 @@ enum err list_blobs_run(struct http_request *request)
     struct strbuf *body = &list->body;
     struct slice next;
     strbuf_init(body, &request->arena);
-    api_begin_listing(request, body, arena_copy(&request->arena, request->address.container).data);
+    api_begin_listing(request, body);
     strbuf_add_text(body, "<Blobs>");
     list->request.emit = emit_blob;
     list->request.arg = list;

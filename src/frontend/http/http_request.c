@@ -68,11 +68,27 @@ static enum err find_version(struct http_request *request)
     return OK;
 }
 
+/* A body whose length is said in two ways: whoever stands between may see another request in it. */
+static bool is_ambiguous(const struct http_message *message, const struct http_field *length)
+{
+    if (http_message_find_header(message, "transfer-encoding") != NULL)
+        return true;
+    for (size_t i = 0; i < message->header_count; i++)
+        if (slice_equal_nocase(message->headers[i].name, length->name) &&
+            !slice_equal(slice_trim(message->headers[i].value), slice_trim(length->value)))
+            return true;
+    return false;
+}
+
 static enum err find_content_length(struct http_request *request)
 {
     const struct http_field *field = http_message_find_header(&request->message, "content-length");
     if (field == NULL)
         return OK;
+    if (is_ambiguous(&request->message, field)) {
+        request->must_close = true;
+        return request_fault_header(request, ERR_INVALID_HEADER, "Content-Length");
+    }
     request->has_content_length = true;
     if (decimal_parse_u64(slice_trim(field->value), &request->content_length) != OK)
         return request_fault_header(request, ERR_INVALID_HEADER, "Content-Length");

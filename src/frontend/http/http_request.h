@@ -89,6 +89,7 @@ struct http_request {
     bool has_lease_id;
     struct uuid lease_id;
     struct metadata metadata;
+    bool must_close; /* where the request ends is in doubt: nothing more is read */
     bool has_content_length;
     uint64_t content_length;
 

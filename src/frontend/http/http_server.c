@@ -195,6 +195,8 @@ static void begin(struct exchange *exchange, const char *method)
 /* A refused request whose body is not worth reading, or whose client waits to be told to send it. */
 static bool is_answered_at_once(const struct http_request *request)
 {
+    if (request->phase == PHASE_REFUSED && request->must_close)
+        return true;
     if (request->phase != PHASE_REFUSED || request->content_length == 0)
         return false;
     return request->content_length > LIMIT_DRAIN_BYTES ||

@@ -32,8 +32,6 @@ static const char *entity_of(char byte)
         return "&lt;";
     case '>':
         return "&gt;";
-    case '"':
-        return "&quot;";
     case '\r':
         return "&#xD;"; /* a parser would turn a bare one into a line feed */
     default:
@@ -74,6 +72,21 @@ void xml_add_escaped(struct strbuf *out, struct slice text)
         else
             strbuf_add(out, slice_make(two, 2));
     }
+}
+
+void xml_add_attribute(struct strbuf *out, const char *name, struct slice value)
+{
+    strbuf_add_byte(out, ' ');
+    strbuf_add_text(out, name);
+    strbuf_add_text(out, "=\"");
+    while (value.len > 0) {
+        const size_t quote = slice_find_byte(value, '"');
+        xml_add_escaped(out, slice_head(value, quote));
+        if (quote < value.len)
+            strbuf_add_text(out, "&quot;");
+        value = slice_from(value, quote + 1);
+    }
+    strbuf_add_byte(out, '"');
 }
 
 void xml_add_element(struct strbuf *out, const char *name, struct slice text)

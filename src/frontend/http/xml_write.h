@@ -11,8 +11,11 @@
 /* The mark and the declaration. */
 void xml_begin_document(struct strbuf *out);
 
-/* Text with & < > " escaped.  Characters XML 1.0 cannot carry become U+FFFD. */
+/* Text with & < > escaped.  Characters XML 1.0 cannot carry become U+FFFD. */
 void xml_add_escaped(struct strbuf *out, struct slice text);
+
+/* A space and name="value". */
+void xml_add_attribute(struct strbuf *out, const char *name, struct slice value);
 
 /* <name>text</name>, or <name /> when the text is empty. */
 void xml_add_element(struct strbuf *out, const char *name, struct slice text);

@@ -250,8 +250,7 @@ static void group_change(struct engine_group *group, const struct engine_key *ke
 
     if (mine->change_count == mine->change_capacity) {
         mine->change_capacity = mine->change_capacity == 0 ? 16 : mine->change_capacity * 2;
-        mine->changes =
-            heap_resize(mine->changes, mine->change_capacity, sizeof(*mine->changes));
+        mine->changes = heap_resize(mine->changes, mine->change_capacity, sizeof(*mine->changes));
     }
     mine->changes[mine->change_count++] = entry;
     mine->size_bytes += physical.len + value.len;

@@ -69,7 +69,7 @@ static enum err make_directory(const char *path)
         if (part[i] != '/' && part[i] != '\0')
             continue;
         part[i] = '\0';
-        const bool made = mkdir(part, 0777) == 0;
+        const bool made = mkdir(part, 0700) == 0;
         if (!made && errno != EEXIST)
             return system_error("making directory", part);
         const enum err err = made ? sync_parent(part) : OK;
@@ -138,8 +138,7 @@ static enum err write_format(int directory, const char *path)
     if (file < 0)
         return system_error("making FORMAT in", path);
     const size_t len = sizeof(FORMAT_LINE) - 1;
-    const bool written =
-        write(file, FORMAT_LINE, len) == (ssize_t)len && fsync(file) == 0;
+    const bool written = write(file, FORMAT_LINE, len) == (ssize_t)len && fsync(file) == 0;
     const enum err err = written ? OK : system_error("writing FORMAT in", path);
     close(file);
     if (err != OK)

@@ -3,8 +3,9 @@
  *
  * Settings, and why:
  *   WAL recovery    tolerates a torn tail and nothing else.  Every acknowledged group was synced,
- *                   so a torn tail is a group nobody was told about; damage before it is ERR_CORRUPT.
- *                   Log files are not recycled: this mode cannot tell an old record from a torn one.
+ *                   so a torn tail is a group nobody was told about; damage before it is
+ *                   ERR_CORRUPT.  Log files are not recycled: this mode cannot tell an old record
+ *                   from a torn one.
  *   paranoid checks a background error stops writing rather than spreading.
  *   memory          index and filter blocks are in the block cache, so the cache bounds what reads
  *                   hold; at most three write buffers; a bounded number of open files.
@@ -12,6 +13,9 @@
  *   its own log     has the settings at open and nothing later: writing it to a full disk ends the
  *                   process where RocksDB is built with assertions, as Debian's is.  What goes
  *                   wrong reaches us as errors.
+ *
+ * A full disk: RocksDB refuses writes, looks every few seconds, and takes writes again by itself
+ * when there is room for a write buffer.
  */
 #include "partition/rocksdb/engine_rocksdb.h"
 
@@ -82,7 +86,8 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache)
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
-    rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
+    rocksdb_options_set_wal_recovery_mode(options,
+                                          rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_recycle_log_file_num(options, 0);
     rocksdb_options_set_max_total_wal_size(options, WAL_BYTES_MAX);
     rocksdb_options_set_write_buffer_size(options, WRITE_BUFFER_BYTES);

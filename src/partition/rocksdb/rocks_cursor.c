@@ -14,9 +14,9 @@
 #include "partition/rocksdb/rocks_internal.h"
 
 enum position {
-    TO_SEEK,  /* the next step begins at `at` */
-    ON_KEY,   /* the iterator stands on the key last given */
-    AT_END,   /* there was no more */
+    TO_SEEK, /* the next step begins at `at` */
+    ON_KEY,  /* the iterator stands on the key last given */
+    AT_END,  /* there was no more */
 };
 
 struct rocks_cursor {
@@ -145,8 +145,7 @@ static struct rocks_cursor *rocks_cursor_new(const struct engine_scan *scan)
     physical_key_set(&cursor->at, scan->partition, scan->from);
     physical_key_set_past(&cursor->past, physical_key_slice(&cursor->prefix));
     cursor->read = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_iterate_upper_bound(cursor->read, cursor->past.bytes,
-                                                cursor->past.len);
+    rocksdb_readoptions_set_iterate_upper_bound(cursor->read, cursor->past.bytes, cursor->past.len);
     return cursor;
 }
 

@@ -51,10 +51,9 @@ enum err rocks__group_get(struct engine_group *group, struct arena *arena,
 
     char *message = NULL;
     size_t len;
-    char *data = rocksdb_writebatch_wi_get_from_batch_and_db(mine->batch, mine->rocks->db,
-                                                             mine->rocks->read_latest,
-                                                             physical.bytes, physical.len, &len,
-                                                             &message);
+    char *data = rocksdb_writebatch_wi_get_from_batch_and_db(
+        mine->batch, mine->rocks->db, mine->rocks->read_latest, physical.bytes, physical.len, &len,
+        &message);
     if (message != NULL)
         return rocks__error("reading a key", message);
     if (data == NULL)
@@ -144,10 +143,10 @@ static void group_clear(struct rocks_group *group)
  */
 static bool failed_cleanly(const char *message)
 {
-    const bool log_sync = strstr(message, ".log") != NULL &&
-                          (strstr(message, "fdatasync") != NULL ||
-                           strstr(message, "fsync") != NULL ||
-                           strstr(message, "sync_file_range") != NULL);
+    const bool log_sync =
+        strstr(message, ".log") != NULL &&
+        (strstr(message, "fdatasync") != NULL || strstr(message, "fsync") != NULL ||
+         strstr(message, "sync_file_range") != NULL);
     return rocks__is_no_space(message) && !log_sync;
 }
 

@@ -41,8 +41,7 @@ struct engine_group *rocks__group_new(struct engine *engine);
 void rocks__group_free(struct engine_group *group);
 enum err rocks__group_get(struct engine_group *group, struct arena *arena,
                           const struct engine_key *key, struct slice *value);
-void rocks__group_put(struct engine_group *group, const struct engine_key *key,
-                      struct slice value);
+void rocks__group_put(struct engine_group *group, const struct engine_key *key, struct slice value);
 void rocks__group_delete(struct engine_group *group, const struct engine_key *key);
 void rocks__group_save(struct engine_group *group);
 void rocks__group_rollback(struct engine_group *group);
