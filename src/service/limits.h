@@ -50,6 +50,9 @@ enum {
     /* A connection that neither sends nor takes a byte for so long is closed. */
     LIMIT_CONNECTION_IDLE_SEC = 120,
 
+    /* A server that is told to stop waits so long for clients that are slow to send or receive. */
+    LIMIT_STOP_SEC = 30,
+
     /* When a request is refused, its body is read and dropped up to this size so that the
        connection can be used again; beyond it the connection is closed. */
     LIMIT_DRAIN_BYTES = 64 * 1024 * 1024,

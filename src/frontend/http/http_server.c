@@ -17,16 +17,19 @@
 #include "frontend/http/http_server.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/metric.h"
+#include "frontend/http/http_hangup.h"
 #include "frontend/http/http_listener.h"
 #include "frontend/http/http_metrics.h"
 #include "frontend/http/http_reason.h"
@@ -46,6 +49,7 @@ struct exchange {
     struct MHD_Connection *connection;
     bool begun;    /* the first call of `handle` has been made */
     bool answered; /* a response has been queued */
+    bool running;  /* the connection is suspended for a change */
     unsigned status;
     struct exchange *next; /* in the pool */
 };
@@ -54,15 +58,17 @@ struct http_server {
     /* set at start, then constant */
     const struct http_context *context; /* NULL: the admin endpoint */
     struct http_listener *listener;
+    struct http_hangup *hangup;
     struct MHD_Daemon *daemon;
     bool https;
 
     /* under lock */
     pthread_mutex_t lock;
-    pthread_cond_t idle; /* in_flight is 0 */
+    pthread_cond_t idle; /* in_flight or running is 0 */
     struct exchange *pool;
     size_t pool_count;
     size_t in_flight;
+    size_t running; /* changes that wait for their commit; part of in_flight */
 
     _Atomic bool stopping;
     _Atomic int connections;
@@ -95,9 +101,25 @@ static void exchange_begin(struct http_server *server, struct exchange *exchange
     pthread_mutex_unlock(&server->lock);
 }
 
+/* The change the exchange asked for is under way, or has been decided. */
+static void exchange_set_running(struct exchange *exchange, bool running)
+{
+    struct http_server *server = exchange->server;
+    if (exchange->running == running)
+        return;
+    exchange->running = running;
+    pthread_mutex_lock(&server->lock);
+    server->running = running ? server->running + 1 : server->running - 1;
+    if (server->running == 0)
+        pthread_cond_broadcast(&server->idle);
+    pthread_mutex_unlock(&server->lock);
+}
+
 static void exchange_give_back(struct http_server *server, struct exchange *exchange)
 {
     const bool begun = exchange->begun;
+    /* The client may have gone before it was told the outcome. */
+    exchange_set_running(exchange, false);
     /* Clearing runs clean-ups (pins, unfinished payloads), so it comes before the lock. */
     struct arena arena = exchange->request.arena;
     arena_clear(&arena);
@@ -121,6 +143,18 @@ static void exchange_give_back(struct http_server *server, struct exchange *exch
     }
 }
 
+/*
+ * The query is ours to read.  The library would read it too, into a list in the connection's buffer,
+ * which a long query fills up until no answer can be written; so it is shown an empty one.  `uri` is
+ * the library's own buffer, const to us only in the signature.
+ */
+static void hide_query(const char *uri)
+{
+    const char *question = uri == NULL ? NULL : strchr(uri, '?');
+    if (question != NULL)
+        *(char *)(uintptr_t)(question + 1) = '\0';
+}
+
 static void *uri_received(void *cls, const char *uri, struct MHD_Connection *connection)
 {
     struct http_server *server = cls;
@@ -130,6 +164,7 @@ static void *uri_received(void *cls, const char *uri, struct MHD_Connection *con
     exchange->connection = connection;
     /* The library takes the line apart in place after this call. */
     request->target = arena_copy(&request->arena, slice_of(uri));
+    hide_query(uri);
     request->context = server->context;
     request->https = server->https;
     request->started_us = clock_monotonic_us();
@@ -303,6 +338,7 @@ static enum MHD_Result proceed(struct exchange *exchange)
     struct http_request *request = &exchange->request;
     if (request->phase == PHASE_RECEIVING) {
         if (request_is_change(request)) {
+            exchange_set_running(exchange, true);
             /* `resume` may be called before request_run returns, so this comes first. */
             MHD_suspend_connection(exchange->connection);
             request_run(request);
@@ -310,6 +346,8 @@ static enum MHD_Result proceed(struct exchange *exchange)
         }
         request_run(request);
     }
+    if (request->phase == PHASE_RAN)
+        exchange_set_running(exchange, false);
     if (request->phase == PHASE_RUNNING)
         return MHD_YES;
     if (request->phase != PHASE_ANSWERED)
@@ -445,14 +483,21 @@ static enum MHD_Result handle_admin(void *cls, struct MHD_Connection *connection
 
 /* --- starting and stopping --- */
 
-static void count_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
-                             enum MHD_ConnectionNotificationCode code)
+/* A connection begins, or is about to be closed. */
+static void notice_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+                              enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *server = cls;
-    (void)connection;
     (void)socket_context;
-    const int delta = code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-    atomic_fetch_add_explicit(&server->connections, delta, memory_order_relaxed);
+    const bool started = code == MHD_CONNECTION_NOTIFY_STARTED;
+    atomic_fetch_add_explicit(&server->connections, started ? 1 : -1, memory_order_relaxed);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    assert(info != NULL);
+    if (started)
+        http_hangup_watch(server->hangup, info->connect_fd);
+    else
+        http_hangup_forget(server->hangup, info->connect_fd);
 }
 
 /* The library deals connections out to its workers by their descriptor's number. */
@@ -500,7 +545,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)LIMIT_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)LIMIT_CONNECTION_BUFFER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_sec,
-        MHD_OPTION_NOTIFY_CONNECTION, count_connection, server, MHD_OPTION_URI_LOG_CALLBACK,
+        MHD_OPTION_NOTIFY_CONNECTION, notice_connection, server, MHD_OPTION_URI_LOG_CALLBACK,
         uri_received, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_ARRAY, https ? tls : none,
         MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
@@ -518,6 +563,8 @@ static enum err server_new(const struct http_context *context,
     pthread_cond_init(&server->idle, NULL);
     MHD_set_panic_func(library_panic, NULL);
     enum err err = http_listener_open(options->host, options->port, &server->listener);
+    if (err == OK)
+        err = http_hangup_new(&server->hangup);
     if (err == OK) {
         server->daemon = start_daemon(server, options);
         err = server->daemon == NULL ? ERR_IO : OK;
@@ -556,8 +603,17 @@ void http_server_stop(struct http_server *server)
 {
     atomic_store(&server->stopping, true);
     http_listener_stop(server->listener);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LIMIT_STOP_SEC;
     pthread_mutex_lock(&server->lock);
-    while (server->in_flight > 0)
+    int waited = 0;
+    while (server->in_flight > 0 && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(&server->idle, &server->lock, &until);
+    if (server->in_flight > 0)
+        log_warn("listener", "%zu requests of slow clients are cut off", server->in_flight);
+    /* A suspended connection cannot be closed; its commit is under way and will end. */
+    while (server->running > 0)
         pthread_cond_wait(&server->idle, &server->lock);
     pthread_mutex_unlock(&server->lock);
 }
@@ -569,6 +625,7 @@ void http_server_free(struct http_server *server)
     http_listener_free(server->listener);
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
+    http_hangup_free(server->hangup);
     while (server->pool != NULL) {
         struct exchange *exchange = server->pool;
         server->pool = exchange->next;

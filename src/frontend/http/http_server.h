@@ -41,7 +41,7 @@ MUST_CHECK enum err http_admin_new(const struct http_server_options *options,
 
 uint16_t http_server_port(const struct http_server *server);
 
-/* Accept no more and wait for requests under way: as long as the slowest of them takes. */
+/* Accept no more and wait for requests under way, for slow clients LIMIT_STOP_SEC at most. */
 void http_server_stop(struct http_server *server);
 
 /* Close every connection and free the server; after http_server_stop.  NULL is fine. */
