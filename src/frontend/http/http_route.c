@@ -247,9 +247,10 @@ static enum err refuse_header(const struct http_message *message, const struct h
     *detail_count = 1;
     if (field == NULL)
         return ERR_MISSING_HEADER;
-    if (slice_is(field->value, "PageBlob") || slice_is(field->value, "AppendBlob"))
+    const struct slice value = slice_trim(field->value);
+    if (slice_is(value, "PageBlob") || slice_is(value, "AppendBlob"))
         return ERR_NOT_IMPLEMENTED;
-    details[1] = (struct http_error_detail){ "HeaderValue", field->value };
+    details[1] = (struct http_error_detail){ "HeaderValue", value };
     *detail_count = 2;
     return ERR_INVALID_HEADER;
 }

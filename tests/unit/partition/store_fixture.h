@@ -51,8 +51,8 @@ static inline void store_fixture_open(struct store_fixture *fixture)
     if (fixture->kind == STORE_MEMORY)
         fixture->store = partition_open_memory(&fixture->options);
     else
-        assert_int_equal(
-            partition_open_rocksdb(fixture->path, &fixture->options, &fixture->store), OK);
+        assert_int_equal(partition_open_rocksdb(fixture->path, &fixture->options, &fixture->store),
+                         OK);
 }
 
 static inline void store_fixture_close(struct store_fixture *fixture)
@@ -69,8 +69,7 @@ static inline void store_fixture_reopen(struct store_fixture *fixture, unsigned 
     store_fixture_open(fixture);
 }
 
-static inline int remove_file(const char *path, const struct stat *stat, int type,
-                              struct FTW *walk)
+static inline int remove_file(const char *path, const struct stat *stat, int type, struct FTW *walk)
 {
     (void)stat;
     (void)type;
@@ -113,11 +112,11 @@ static enum store_kind store_on_rocksdb = STORE_ROCKSDB;
 
 #define ON_MEMORY(test)                                                                            \
     {                                                                                              \
-        #test " (memory)", test, store_fixture_setup, store_fixture_teardown, &store_on_memory     \
+#test " (memory)", test, store_fixture_setup, store_fixture_teardown, &store_on_memory     \
     }
 #define ON_ROCKSDB(test)                                                                           \
     {                                                                                              \
-        #test " (rocksdb)", test, store_fixture_setup, store_fixture_teardown, &store_on_rocksdb   \
+#test " (rocksdb)", test, store_fixture_setup, store_fixture_teardown, &store_on_rocksdb   \
     }
 #define ON_BOTH_ENGINES(test) ON_MEMORY(test), ON_ROCKSDB(test)
 
@@ -225,9 +224,8 @@ static inline const char *cursor_text(struct arena *arena, struct cursor *cursor
     struct slice value;
     enum err err;
     while ((err = cursor_next(cursor, &key, &value)) == OK)
-        all = arena_printf(arena, "%.*s%s%.*s=%.*s", (int)all.len, all.data,
-                           all.len > 0 ? " " : "", (int)key.len, key.data, (int)value.len,
-                           value.data);
+        all = arena_printf(arena, "%.*s%s%.*s=%.*s", (int)all.len, all.data, all.len > 0 ? " " : "",
+                           (int)key.len, key.data, (int)value.len, value.data);
     assert_int_equal(err, ERR_NOT_FOUND);
     cursor_free(cursor);
     return all.data;

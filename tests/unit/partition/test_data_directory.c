@@ -164,8 +164,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_directory_with_other_files_is_refused_and_not_touched,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(an_interrupted_first_start_is_no_obstacle, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(an_interrupted_first_start_is_no_obstacle, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_directory_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,8 +149,7 @@ static void a_view_stays_as_it_was_while_updates_go_on(void **state)
     store_put(fixture->store, "p", "b", "2");
     assert_int_equal(partition_view_get(&view, &fixture->arena, text("a"), &value), OK);
     assert_true(slice_is(value, "1"));
-    assert_int_equal(partition_view_get(&view, &fixture->arena, text("aa"), &value),
-                     ERR_NOT_FOUND);
+    assert_int_equal(partition_view_get(&view, &fixture->arena, text("aa"), &value), ERR_NOT_FOUND);
     assert_string_equal(cursor_text(&fixture->arena, cursor), "b=1");
     cursor = partition_view_scan(&view, NOTHING, NOTHING);
     assert_string_equal(cursor_text(&fixture->arena, cursor), "a=1 b=1");
@@ -166,8 +165,8 @@ static const char *scan_text(struct store_fixture *fixture, const char *prefix, 
 {
     struct partition_view view;
     partition_view_open(fixture->store, text("p"), &view);
-    const char *all = cursor_text(&fixture->arena,
-                                  partition_view_scan(&view, text(prefix), text(from)));
+    const char *all =
+        cursor_text(&fixture->arena, partition_view_scan(&view, text(prefix), text(from)));
     partition_view_close(&view);
     return all;
 }
@@ -230,8 +229,7 @@ static enum err scan_own_writes(struct change *change, void *arg)
     change_put(change, text("a25"), text("mine"));
     change_delete(change, text("a3"));
     change_put(change, text("b0"), text("mine"));
-    const char *all =
-        cursor_text(change_arena(change), change_scan(change, text("a"), NOTHING));
+    const char *all = cursor_text(change_arena(change), change_scan(change, text("a"), NOTHING));
     assert_string_equal(all, "a1=x a2=mine a25=mine a4=x");
     all = cursor_text(change_arena(change), change_scan(change, text("a"), text("a22")));
     assert_string_equal(all, "a25=mine a4=x");
@@ -319,8 +317,7 @@ static void instants_go_on_after_a_restart_with_the_clock_set_back(void **state)
     clock_shift(&fixture->clock, 5000);
     /* The latest instant is not that of the last committer's row. */
     for (int i = 0; i < 10; i++)
-        assert_int_equal(store_update(fixture->store, i % 2 == 0 ? "p" : "q", take_now, &last),
-                         OK);
+        assert_int_equal(store_update(fixture->store, i % 2 == 0 ? "p" : "q", take_now, &last), OK);
     store_fixture_close(fixture);
     clock_init_manual(&fixture->clock, 1);
     fixture->options.committers = 0;
@@ -683,8 +680,7 @@ static void *add_many(void *arg)
             abort();
         struct expected expected;
         snprintf(expected.before, sizeof(expected.before), "%s", value.data);
-        snprintf(expected.after, sizeof(expected.after), "%lu",
-                 strtoul(value.data, NULL, 10) + 1);
+        snprintf(expected.after, sizeof(expected.after), "%lu", strtoul(value.data, NULL, 10) + 1);
         if (store_update(adder->store, name, set_if_unchanged, &expected) == OK)
             adder->added[i % COUNTERS]++;
         struct partition_view view;

@@ -26,8 +26,8 @@ static void open_stream(struct reclaim_fixture *mine)
     /* Four payloads fill an extent. */
     const struct stream_options options = { .extent_bytes = 4 * PAYLOAD_ALLOCATED,
                                             .dedicated_bytes = 1024 * 1024 };
-    assert_int_equal(
-        stream_open_with(mine->io, &mine->fixture->clock, &options, &mine->stream), OK);
+    assert_int_equal(stream_open_with(mine->io, &mine->fixture->clock, &options, &mine->stream),
+                     OK);
     mine->fixture->options.stream = mine->stream;
 }
 
@@ -189,9 +189,9 @@ static void an_aborted_change_changes_no_owner(void **state)
 {
     struct reclaim_fixture *mine = *state;
     const struct stream_range range = payload(mine, 'a', 1);
-    struct ownership ownership = {
-        .disown = &range, .old_owner = 1, .says = ERR_CONDITION_NOT_MET
-    };
+    struct ownership ownership = { .disown = &range,
+                                   .old_owner = 1,
+                                   .says = ERR_CONDITION_NOT_MET };
     assert_int_equal(store_update(mine->fixture->store, "p", change_ownership, &ownership),
                      ERR_CONDITION_NOT_MET);
     assert_int_equal(partition_reclaim(mine->fixture->store), 0);
@@ -416,8 +416,9 @@ static void pass_on(struct reclaim_fixture *mine, const struct stream_range *ran
         apply_move(mine, (struct move){ .disown = range, .old_owner = owner });
         apply_move(mine, (struct move){ .own = range, .owner = owner + 1 });
     } else {
-        apply_move(mine, (struct move){
-                             .own = range, .owner = owner + 1, .disown = range, .old_owner = owner });
+        apply_move(
+            mine,
+            (struct move){ .own = range, .owner = owner + 1, .disown = range, .old_owner = owner });
     }
     stream_unpin(pin);
 }
@@ -427,8 +428,8 @@ static struct stream_range replace(struct reclaim_fixture *mine, const struct st
 {
     struct stream_writer *writer = payload_write(mine, 'a');
     const struct stream_range range = stream_writer_range(writer);
-    apply_move(mine, (struct move){
-                         .own = &range, .owner = owner, .disown = old, .old_owner = owner });
+    apply_move(mine,
+               (struct move){ .own = &range, .owner = owner, .disown = old, .old_owner = owner });
     stream_writer_commit(writer);
     return range;
 }
@@ -469,11 +470,11 @@ static void readers_and_copiers_never_lose_a_range_to_the_reclaimer(void **state
 
 #define RECLAIM_ON_MEMORY(test)                                                                    \
     {                                                                                              \
-        #test " (memory)", test, reclaim_setup, reclaim_teardown, &store_on_memory                 \
+#test " (memory)", test, reclaim_setup, reclaim_teardown, &store_on_memory                 \
     }
 #define RECLAIM_ON_ROCKSDB(test)                                                                   \
     {                                                                                              \
-        #test " (rocksdb)", test, reclaim_setup, reclaim_teardown, &store_on_rocksdb               \
+#test " (rocksdb)", test, reclaim_setup, reclaim_teardown, &store_on_rocksdb               \
     }
 #define RECLAIM_ON_BOTH(test) RECLAIM_ON_MEMORY(test), RECLAIM_ON_ROCKSDB(test)
 

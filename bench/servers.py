@@ -1,0 +1,300 @@
+"""The programs that are measured: how each is started, found ready, observed and stopped."""
+
+import http.client
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import sas
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / os.environ.get("BUILD", "build")
+CLOCK_TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class BenchError(Exception):
+    """A measurement that cannot be believed; the run stops with this message."""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    return done.stdout.strip()
+
+
+def machine_busy_sec():
+    """Processor time used by everybody since boot."""
+    line = pathlib.Path("/proc/stat").read_text().partition("\n")[0]
+    fields = [int(word) for word in line.split()[1:9]]  # guest time is part of user time already
+    idle, waiting = fields[3], fields[4]
+    return (sum(fields) - idle - waiting) / CLOCK_TICKS_PER_SEC
+
+
+class Server:
+    """One program in a directory of its own.  Use it in a `with` statement: leaving stops it."""
+
+    name = ""
+    ready_sec_max = 30.0
+    ready_target = sas.account_target()
+
+    def __init__(self, work, **settings):
+        self.directory = work / self.name.lower()
+        self.settings = settings
+        self.port = free_port()
+        self.process = None
+        self.log = None
+
+    def command(self):
+        raise NotImplementedError
+
+    def prepare(self):
+        """Write what the program needs before it starts."""
+
+    @classmethod
+    def version(cls):
+        raise NotImplementedError
+
+    # --- life ---
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        """Start on an empty directory; returns the seconds from exec to the first answer."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True)
+        self.log = open(self.directory.parent / f"{self.name.lower()}.log", "wb")
+        self.prepare()
+        command = [str(word) for word in self.command()]
+        started = time.perf_counter()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log,
+                                        stderr=subprocess.STDOUT, cwd=self.directory)
+        while not self.answers():
+            if self.process.poll() is not None:
+                raise BenchError(f"{self.name} exited with {self.process.returncode} at start:\n"
+                                 f"{self.log_text()}")
+            if time.perf_counter() - started > self.ready_sec_max:
+                self.stop()
+                raise BenchError(f"{self.name} did not answer in {self.ready_sec_max} s:\n"
+                                 f"{self.log_text()}")
+            time.sleep(0.001)
+        return time.perf_counter() - started
+
+    def answers(self):
+        """Whether the first request gets its 200; a refused connection means not yet."""
+        try:
+            status, _ = self.request("GET", self.ready_target)
+        except OSError:
+            return False
+        if status != 200:
+            raise BenchError(f"{self.name} answered {status} to {self.ready_target}")
+        return True
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def log_text(self):
+        return pathlib.Path(self.log.name).read_text(errors="replace")[-2000:]
+
+    # --- requests ---
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def request(self, method, target, body=None, headers=None):
+        connection = self.connect()
+        try:
+            return exchange(connection, method, target, body, headers)
+        finally:
+            connection.close()
+
+    def create_container(self):
+        status, _ = self.request("PUT", sas.container_target())
+        if status != 201:
+            raise BenchError(f"{self.name} answered {status} to Create Container")
+
+    def store(self, names, payloads):
+        """Put one blob per name over one connection, payloads in turn."""
+        connection = self.connect()
+        for index, name in enumerate(names):
+            status, _ = exchange(connection, "PUT", sas.blob_target(name),
+                                 payloads[index % len(payloads)],
+                                 {"x-ms-blob-type": "BlockBlob",
+                                  "Content-Type": "application/octet-stream"})
+            if status != 201:
+                raise BenchError(f"{self.name} answered {status} to Put Blob {name}")
+        connection.close()
+
+    def expect(self, name, payload):
+        """Fail unless the blob holds exactly this payload."""
+        status, body = self.request("GET", sas.blob_target(name))
+        if status != 200 or body != payload:
+            raise BenchError(f"{self.name}: blob {name} is not what was stored "
+                             f"(status {status}, {len(body)} bytes)")
+
+    # --- observation ---
+
+    def pids(self):
+        """The process and its children (nginx's workers)."""
+        found = [self.process.pid]
+        for pid in found:
+            tasks = pathlib.Path(f"/proc/{pid}/task")
+            for task in tasks.iterdir():
+                found += [int(child) for child in (task / "children").read_text().split()]
+        return found
+
+    def cpu_sec(self):
+        """User and system time used so far."""
+        ticks = 0
+        for pid in self.pids():
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / CLOCK_TICKS_PER_SEC
+
+    def rss_bytes(self):
+        return sum(int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
+                   for pid in self.pids())
+
+    def peak_rss_bytes(self):
+        """The largest resident size so far, of all processes together."""
+        peak = 0
+        for pid in self.pids():
+            for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    peak += int(line.split()[1]) * 1024
+        return peak
+
+    def written_bytes(self):
+        """Bytes the processes caused to be written to the disk so far."""
+        written = 0
+        for pid in self.pids():
+            for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines():
+                if line.startswith("write_bytes:"):
+                    written += int(line.split()[1])
+        return written
+
+
+def exchange(connection, method, target, body=None, headers=None):
+    """One request on an http.client connection; returns status and body."""
+    connection.request(method, target, body, {"x-ms-version": sas.VERSION, **(headers or {})})
+    response = connection.getresponse()
+    return response.status, response.read()
+
+
+class Zaffre(Server):
+    name = "Zaffre"
+    binary = BUILD / "zaffre"
+
+    def command(self):
+        flags = [word for flag in self.settings.items() for word in (f"--{flag[0]}", flag[1])]
+        return [self.binary, "--silent", "--location", self.directory, "--blobPort", self.port,
+                "--queuePort", 0, "--tablePort", 0, "--filePort", 0, "--adminPort", 0, *flags]
+
+    @classmethod
+    def version(cls):
+        return output_of(cls.binary, "--version")
+
+
+class Azurite(Server):
+    name = "Azurite"
+    package = ROOT / "bench" / "node_modules" / "azurite"
+
+    def command(self):
+        # Only its Blob service, without the log of requests: its fastest form.
+        return ["node", self.package / "dist/src/blob/main.js", "--silent", "--disableTelemetry",
+                "--skipApiVersionCheck", "--location", self.directory, "--blobPort", self.port]
+
+    @classmethod
+    def version(cls):
+        return output_of("node", cls.package / "dist/src/blob/main.js", "--version")
+
+
+class Nginx(Server):
+    """nginx as a server of static files, at the same paths as the blobs."""
+
+    name = "nginx"
+    ready_target = "/"
+    extra = ""
+
+    def prepare(self):
+        (self.directory / "www" / sas.ACCOUNT / sas.CONTAINER).mkdir(parents=True)
+        (self.directory / "www" / "index.html").write_text("ready\n")
+        (self.directory / "nginx.conf").write_text(self.configuration())
+
+    def configuration(self):
+        # Started by root, nginx would give its workers to a user who cannot read the directory.
+        user = f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else ""
+        temporary = "\n".join(f"    {kind}_temp_path temp-{kind};"
+                              for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        return f"""
+{user}
+daemon off;
+pid nginx.pid;
+worker_processes auto;
+error_log stderr;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    default_type application/octet-stream;
+    {self.extra}
+{temporary}
+    server {{
+        listen 127.0.0.1:{self.port};
+        root www;
+    }}
+}}
+"""
+
+    def command(self):
+        return ["nginx", "-p", self.directory, "-c", "nginx.conf", "-e", "stderr"]
+
+    @classmethod
+    def version(cls):
+        return output_of("nginx", "-v").rpartition("/")[2]
+
+    def create_container(self):
+        """The directory is there from the start."""
+
+    def path(self, name):
+        return self.directory / "www" / sas.ACCOUNT / sas.CONTAINER / name
+
+    def store(self, names, payloads):
+        for index, name in enumerate(names):
+            self.path(name).write_bytes(payloads[index % len(payloads)])
+
+
+class NginxCached(Nginx):
+    """The same with its files kept open: it no longer looks whether a file has changed."""
+
+    name = "nginx-open-files"
+    extra = "open_file_cache max=10000 inactive=600s; open_file_cache_valid 600s;"
