@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import sas
-from measure import Sample
+from measure import OTHERS_MAX, Sample
 from servers import BenchError, machine_busy_sec
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -45,30 +45,52 @@ def wrk(server, script, connections, seconds, arguments, strict_status=""):
     return summary
 
 
+class Others:
+    """What programs other than the measured ones take of the processors, from now on."""
+
+    def __init__(self):
+        self.started = time.perf_counter()
+        self.busy_sec = machine_busy_sec()
+        self.children_sec = children_cpu_sec()
+
+    def part(self, server_sec=0.0):
+        """As a part of all processors, without the server and the children that have ended."""
+        own_sec = server_sec + children_cpu_sec() - self.children_sec
+        elapsed_sec = time.perf_counter() - self.started
+        others_sec = machine_busy_sec() - self.busy_sec - own_sec
+        return max(0.0, others_sec / elapsed_sec / os.cpu_count())
+
+
+def children_cpu_sec():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def rounds(plan, measure):
+    """Samples of `measure(turn)`: the least disturbed ones, when some had to be repeated."""
+    samples = []
+    quiet_count = 0
+    while quiet_count < plan.rounds and len(samples) < plan.rounds + plan.repeats:
+        samples.append(measure(len(samples) + 1))
+        quiet_count += samples[-1].others <= OTHERS_MAX
+    return sorted(samples, key=lambda sample: sample.others)[:plan.rounds]
+
+
 def timed(server, script, connections, seconds, arguments):
-    """One run of wrk, with the server's CPU time and memory and what others took beside it."""
-    written = server.written_bytes()
-    started = time.perf_counter()
-    server_sec, children_sec, busy_sec = server.cpu_sec(), children_cpu_sec(), machine_busy_sec()
+    """One run of wrk, with the server's CPU time and memory beside it."""
+    others = Others()
+    written, cpu_sec = server.written_bytes(), server.cpu_sec()
     summary = wrk(server, script, connections, seconds, arguments)
-    server_sec = server.cpu_sec() - server_sec
-    others_sec = machine_busy_sec() - busy_sec - server_sec - (children_cpu_sec() - children_sec)
-    elapsed_sec = time.perf_counter() - started
+    cpu_sec = server.cpu_sec() - cpu_sec
     requests = summary["requests"]
     sample = Sample(value=requests / (summary["duration_us"] / 1e6),
                     p50_us=summary["p50_us"],
                     p99_us=summary["p99_us"],
-                    cpu_us=server_sec * 1e6 / requests,
+                    cpu_us=cpu_sec * 1e6 / requests,
                     rss_bytes=server.rss_bytes(),
                     written_bytes=(server.written_bytes() - written) / requests,
-                    others=max(0.0, others_sec / elapsed_sec / os.cpu_count()))
+                    others=others.part(cpu_sec))
     return sample, summary
-
-
-def children_cpu_sec():
-    """Processor time of the generators that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def get(server, size_bytes, count, connections, plan):
@@ -77,14 +99,16 @@ def get(server, size_bytes, count, connections, plan):
     prefix = f"get-{size_bytes}-"
     server.store([f"{prefix}{index}" for index in range(count)], payloads)
     arguments = [f"/{sas.ACCOUNT}/{sas.CONTAINER}/{prefix}", sas.account_sas(), count]
-    wrk(server, "get.lua", connections, plan.warm_up_sec, arguments, strict_status=200)
-    samples = []
-    for _ in range(plan.rounds):
+
+    def one_round(_):
         sample, summary = timed(server, "get.lua", connections, plan.seconds, arguments)
         if summary["bytes"] < summary["requests"] * size_bytes:
             raise BenchError(f"{server.name}: {summary['requests']} GETs of {size_bytes} bytes "
                              f"brought only {summary['bytes']} bytes")
-        samples.append(sample)
+        return sample
+
+    wrk(server, "get.lua", connections, plan.warm_up_sec, arguments, strict_status=200)
+    samples = rounds(plan, one_round)
     for index in range(0, count, max(1, count // READ_BACK)):
         server.expect(f"{prefix}{index}", payloads[index % PAYLOADS])
     return samples
@@ -95,19 +119,23 @@ def put(server, size_bytes, connections, plan):
     payloads = payloads_of(size_bytes)
     file = server.directory.parent / "payloads"
     file.write_bytes(b"".join(payloads))
-    samples = []
-    for turn in range(plan.rounds + 1):
-        prefix = f"put-{size_bytes}-{connections}-{turn}-"
-        arguments = [f"/{sas.ACCOUNT}/{sas.CONTAINER}/{prefix}", sas.account_sas(), file,
-                     size_bytes]
-        if turn == 0:
-            summary = wrk(server, "put.lua", connections, plan.warm_up_sec, arguments,
-                          strict_status=201)
-        else:
-            sample, summary = timed(server, "put.lua", connections, plan.seconds, arguments)
-            samples.append(sample)
-        expect_stored(server, prefix, summary["requests"], payloads)
-    return samples
+
+    def prefix_of(turn):
+        return f"put-{size_bytes}-{connections}-{turn}-"
+
+    def arguments_of(turn):
+        return [f"/{sas.ACCOUNT}/{sas.CONTAINER}/{prefix_of(turn)}", sas.account_sas(), file,
+                size_bytes]
+
+    def one_round(turn):
+        sample, summary = timed(server, "put.lua", connections, plan.seconds, arguments_of(turn))
+        expect_stored(server, prefix_of(turn), summary["requests"], payloads)
+        return sample
+
+    summary = wrk(server, "put.lua", connections, plan.warm_up_sec, arguments_of(0),
+                  strict_status=201)
+    expect_stored(server, prefix_of(0), summary["requests"], payloads)
+    return rounds(plan, one_round)
 
 
 def expect_stored(server, prefix, requests, payloads):
@@ -123,18 +151,19 @@ def expect_stored(server, prefix, requests, payloads):
 
 def bare_engine(binary, directory, outstanding, plan):
     """Synced groups of RocksDB writes with no server around them; the first run warms up."""
-    samples = []
-    for turn in range(plan.rounds + 1):
-        seconds = plan.seconds if turn else plan.warm_up_sec
+
+    def one_round(_, seconds=plan.seconds):
+        others = Others()
         done = subprocess.run([binary, "--dir", directory, "--outstanding", str(outstanding),
                                "--seconds", str(seconds)],
                               stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise BenchError(f"{binary} exited with {done.returncode}")
         result = json.loads(done.stdout)
-        if turn:
-            samples.append(Sample(value=result["updates_per_sec"], p50_us=result["p50_us"],
-                                  p99_us=result["p99_us"], cpu_us=result["cpu_us"],
-                                  rss_bytes=result["rss_bytes"],
-                                  written_bytes=result["written_bytes"]))
-    return samples
+        return Sample(value=result["updates_per_sec"], p50_us=result["p50_us"],
+                      p99_us=result["p99_us"], cpu_us=result["cpu_us"],
+                      rss_bytes=result["rss_bytes"], written_bytes=result["written_bytes"],
+                      others=others.part())
+
+    one_round(0, plan.warm_up_sec)
+    return rounds(plan, one_round)

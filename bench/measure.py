@@ -3,6 +3,10 @@
 import dataclasses
 import statistics
 
+# A round is disturbed when others used more than this part of the processors.  The kernel's own
+# work for the server and the generator, counted among the others, is a few per cent.
+OTHERS_MAX = 0.1
+
 
 @dataclasses.dataclass
 class Sample:

@@ -7,10 +7,10 @@ import pathlib
 import platform
 import re
 
+from measure import OTHERS_MAX
 from servers import BUILD, Azurite, Nginx, Zaffre, output_of
 
 MIB = 1 << 20
-OTHERS_MAX = 0.1  # beside the kernel's own work for server and generator, which is a few per cent
 BEGIN = "<!-- measured: begin (written by script/bench) -->"
 END = "<!-- measured: end -->"
 

@@ -32,12 +32,14 @@ class Plan:
     warm_up_sec: int
     seconds: int
     rounds: int
+    repeats: int = 0  # of disturbed rounds, at most
     large_rounds: int = 0  # of transfers of 1 GiB
     starts: int = 0
     slow_starts: int = 0  # of Azurite
 
 
-FULL = Plan(warm_up_sec=3, seconds=5, rounds=3, large_rounds=3, starts=15, slow_starts=3)
+FULL = Plan(warm_up_sec=3, seconds=5, rounds=3, repeats=6, large_rounds=3, starts=15,
+            slow_starts=3)
 QUICK = Plan(warm_up_sec=1, seconds=2, rounds=2, large_rounds=1, starts=5, slow_starts=1)
 
 START = Workload("exec to first answer, empty store", "ms",

@@ -194,9 +194,10 @@ static void enqueue(struct committer *committer, struct partition_update *update
     /* A committer that is writing a group looks at the queue again before it sleeps. */
     const bool wake = committer->sleeping;
     committer->sleeping = false;
-    pthread_mutex_unlock(&committer->lock);
+    /* Under the lock: once the update is done its caller may close the store, and this with it. */
     if (wake)
         pthread_cond_signal(&committer->wake);
+    pthread_mutex_unlock(&committer->lock);
 }
 
 void committer_submit(struct committer *committer, struct partition_update *update)

@@ -1,8 +1,8 @@
 /*
  * lease_row.h - a lease as fields of the row that embeds it.
  *
- * A lease takes LEASE_ROW_TAGS consecutive tags of its row, from `tag` on: state, id, duration, end.
- * An available lease takes no space.
+ * A lease takes LEASE_ROW_TAGS consecutive tags of its row, from `tag` on: state, id, duration and
+ * end.  An available lease takes no space.
  */
 #ifndef SERVICE_LEASE_ROW_H
 #define SERVICE_LEASE_ROW_H

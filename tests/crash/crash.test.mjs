@@ -43,7 +43,8 @@ function containerAgrees(state, seen) {
 function describe(state) {
   if (state === ABSENT) return 'absent';
   const { body, ...rest } = state;
-  return JSON.stringify(body ? { ...rest, bytes: body.length, head: body.toString('hex', 0, 8) } : rest);
+  return JSON.stringify(body === undefined ? rest
+    : { ...rest, bytes: body.length, head: body.toString('hex', 0, 8) });
 }
 
 class Thing {
@@ -161,7 +162,8 @@ class Client {
     const target = `${path}?comp=lease`;
     if (!state.leased) {
       return this.change(thing, { ...state, leased: true }, 'PUT', target, {
-        'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': -1, 'x-ms-proposed-lease-id': LEASE_ID });
+        'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': -1,
+        'x-ms-proposed-lease-id': LEASE_ID });
     }
     if (this.random.next() < 0.5) {
       return this.refused(thing, 'LeaseIdMissing', 'PUT', path, blockBlob, this.content());
@@ -175,8 +177,8 @@ class Client {
     const { state, path } = thing;
     const meta = String(++this.count);
     if (state === ABSENT) {
-      return this.change(thing, { etag: undefined, meta, blobs: '' }, 'PUT', `${path}?restype=container`,
-        { 'x-ms-meta-count': meta });
+      return this.change(thing, { etag: undefined, meta, blobs: '' }, 'PUT',
+        `${path}?restype=container`, { 'x-ms-meta-count': meta });
     }
     const roll = this.random.next();
     if (roll < 0.2) return this.change(thing, ABSENT, 'DELETE', `${path}?restype=container`);
@@ -246,7 +248,8 @@ test(`no acknowledged write is lost in ${ROUNDS} kills under load`, async (t) =>
     const send = sasSender(server, { agent });
     const work = clients.map((client) => client.work(send));
     // A client that finds a wrong answer ends the round at once.
-    await Promise.race([sleep(random.between(1, random.next() < 0.3 ? 50 : 700)), Promise.all(work)]);
+    const killAfterMs = random.between(1, random.next() < 0.3 ? 50 : 700);
+    await Promise.race([sleep(killAfterMs), Promise.all(work)]);
     await server.stop('SIGKILL');
     await Promise.all(work);
     agent.destroy();

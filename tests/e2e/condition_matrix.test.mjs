@@ -143,7 +143,8 @@ const OPERATIONS = [
   { name: 'Get Blob Metadata', ...onBlob, oracle: oracleRead, status: 200, keeps: true,
     send: (path, headers) => send('GET', `${path}?comp=metadata`, headers) },
   { name: 'Set Blob Metadata', ...onBlob, oracle: oracleWrite, status: 200, leaves: 'changed',
-    send: (path, headers) => send('PUT', `${path}?comp=metadata`, { 'x-ms-meta-a': '1', ...headers }) },
+    send: (path, headers) => send('PUT', `${path}?comp=metadata`,
+      { 'x-ms-meta-a': '1', ...headers }) },
   { name: 'Set Blob Properties', ...onBlob, oracle: oracleWrite, status: 200, leaves: 'changed',
     send: (path, headers) => send('PUT', `${path}?comp=properties`,
       { 'x-ms-blob-content-type': 'a/b', ...headers }) },
@@ -241,7 +242,7 @@ test('Put Blob honours every combination of conditions when there is no blob', a
   assert.deepEqual(failures.slice(0, 20), []);
 });
 
-test('a resource that is missing is 404 whatever the conditions, for all but Put Blob', async () => {
+test('what is missing is 404 whatever the conditions, for all but Put Blob', async () => {
   for (const operation of OPERATIONS.filter(({ name }) => !name.startsWith('Put Blob'))) {
     for (const im of Object.keys(MATCH)) {
       const values = { im, inm: 'absent', ims: 'absent', ius: 'absent' };

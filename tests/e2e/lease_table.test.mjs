@@ -69,8 +69,8 @@ const notPresent = '409 LeaseNotPresentWithLeaseOperation';
 const noRenew = '409 LeaseIsBrokenAndCannotBeRenewed';
 
 // A row is an action; a cell is `status code` of a refusal, or of a success
-// `status id=I state=S [time=T]`: the id answered (- for none), the state after, and x-ms-lease-time
-// at most T.
+// `status id=I state=S [time=T]`: the id answered (- for none), the state after, and the most
+// that x-ms-lease-time may be.
 const ACTIONS = [
   { name: 'acquire with no id', action: 'acquire', headers: acquire(null),
     available: '201 id=new state=leased', leased: present, infinite: present, breaking: present,
@@ -198,7 +198,8 @@ const BLOB_USES = [
   { name: 'Put Blob', writes: true, status: 201,
     send: (path, headers) => send('PUT', path, { ...blockBlob, ...headers }, 'y') },
   { name: 'Set Blob Metadata', writes: true, status: 200,
-    send: (path, headers) => send('PUT', `${path}?comp=metadata`, { 'x-ms-meta-a': 'b', ...headers }) },
+    send: (path, headers) => send('PUT', `${path}?comp=metadata`,
+      { 'x-ms-meta-a': 'b', ...headers }) },
   { name: 'Set Blob Properties', writes: true, status: 200,
     send: (path, headers) => send('PUT', `${path}?comp=properties`,
       { 'x-ms-blob-content-type': 'a/b', ...headers }) },
@@ -413,7 +414,7 @@ test('a container full of leased blobs is deleted without their ids', async () =
   assert.equal((await send('DELETE', 'full?restype=container')).status, 202);
 });
 
-test('a missing lease id is reported before a condition that fails, and after a missing blob', async () => {
+test('a missing lease id comes before a failing condition and after a missing blob', async () => {
   const path = await leased();
   const both = await send('PUT', path, { ...blockBlob, 'If-None-Match': '*' }, 'x');
   assert.equal(result(both), '412 LeaseIdMissing');

@@ -19,8 +19,8 @@ async function restart(signal) {
 }
 
 const KEPT = ['etag', 'last-modified', 'content-length', 'content-type', 'content-md5',
-  'content-language', 'cache-control', 'x-ms-creation-time', 'x-ms-lease-state', 'x-ms-lease-status',
-  'x-ms-lease-duration', 'x-ms-blob-type'];
+  'content-language', 'cache-control', 'x-ms-creation-time', 'x-ms-lease-state',
+  'x-ms-lease-status', 'x-ms-lease-duration', 'x-ms-blob-type'];
 
 const kept = ({ headers }) => Object.fromEntries(Object.entries(headers)
   .filter(([name]) => KEPT.includes(name) || name.startsWith('x-ms-meta-')));
@@ -117,12 +117,16 @@ test('a lease ends at the second it was to end, restart or not', async () => {
   const takenAfter = Date.now();
   await restart('SIGKILL');
 
-  const state = async (suffix = '') => (await send('HEAD', path + suffix)).headers['x-ms-lease-state'];
+  const state = async (suffix = '') => {
+    const { headers } = await send('HEAD', path + suffix);
+    return headers['x-ms-lease-state'];
+  };
   assert.equal(await state('-breaking'), 'breaking');
   assert.equal(await state('-broken'), 'broken');
   const denied = await send('PUT', path, blockBlob, 'y');
   assert.equal(`${denied.status} ${denied.code}`, '412 LeaseIdMissing');
-  assert.equal((await send('PUT', path, { ...blockBlob, 'x-ms-lease-id': LEASE_ID }, 'y')).status, 201);
+  const held = await send('PUT', path, { ...blockBlob, 'x-ms-lease-id': LEASE_ID }, 'y');
+  assert.equal(held.status, 201);
 
   // Poll to the end: it comes after the earliest instant it could, and soon after the latest.
   let seenLeasedAt = 0;

@@ -16,7 +16,7 @@ const text = async (blob) => (await blob.downloadToBuffer()).toString();
 
 test('the worked examples', { concurrency: true }, async (t) => {
   await Promise.all([
-    t.test('optimistic: an update with an ETag that is no longer the blob\'s is refused', async () => {
+    t.test('optimistic: an update with an ETag the blob has no more is refused', async () => {
       const mine = firstClient.getBlockBlobClient('optimistic');
       const theirs = secondClient.getBlockBlobClient('optimistic');
       const { etag } = await mine.upload('mine', 4);

@@ -141,7 +141,8 @@ test('a value in an error body is escaped', async () => {
   const answer = await ask('PUT', 'wire/b?comp=lease',
     { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '<5&"6\'>' });
   assert.equal(answer.code, 'InvalidHeaderValue');
-  assert.match(answer.body.toString(), /<HeaderValue>&lt;5&amp;("|&quot;)6('|&apos;|&#39;)(>|&gt;)<\/HeaderValue>/);
+  assert.match(answer.body.toString(),
+    /<HeaderValue>&lt;5&amp;("|&quot;)6('|&apos;|&#39;)(>|&gt;)<\/HeaderValue>/);
 });
 
 test('an error to HEAD has its code in the headers and no body', async () => {
@@ -167,7 +168,8 @@ test('304 has the code, no ETag, no body, and leaves the connection open', async
     await connection.write(head(method, target('wire/b'), [...headers, ['If-None-Match', etag]]));
     const answer = await connection.response({ head: method === 'HEAD' });
     assert.equal(answer.status, 304);
-    assert.equal(answer.reason, 'The condition specified using HTTP conditional header(s) is not met.');
+    assert.equal(answer.reason,
+      'The condition specified using HTTP conditional header(s) is not met.');
     assert.equal(answer.code, 'ConditionNotMet');
     assert.equal(answer.headers.etag, undefined);
     assert.equal(answer.headers['content-type'], undefined);
@@ -201,8 +203,9 @@ test('an ETag is the time of the write that Last-Modified shows in seconds', asy
 });
 
 const BLOB_HEADERS = {
-  'accept-ranges': 'bytes', 'content-type': 'application/octet-stream', 'x-ms-blob-type': 'BlockBlob',
-  'x-ms-lease-state': 'available', 'x-ms-lease-status': 'unlocked', 'x-ms-server-encrypted': 'true',
+  'accept-ranges': 'bytes', 'content-type': 'application/octet-stream',
+  'x-ms-blob-type': 'BlockBlob', 'x-ms-lease-state': 'available',
+  'x-ms-lease-status': 'unlocked', 'x-ms-server-encrypted': 'true',
 };
 
 test('Get Blob and Get Blob Properties answer with the recorded headers', async () => {
@@ -251,26 +254,30 @@ test('a range that cannot be read is as good as none', async () => {
 });
 
 test('metadata headers come back in the case they were sent', async () => {
-  await ask('PUT', 'wire/cased', { ...blockBlob, 'x-ms-meta-CamelCase': 'V', 'X-MS-META-Shout': 'W' }, 'x');
+  await ask('PUT', 'wire/cased',
+    { ...blockBlob, 'x-ms-meta-CamelCase': 'V', 'X-MS-META-Shout': 'W' }, 'x');
   for (const [method, path] of [['GET', 'wire/cased'], ['HEAD', 'wire/cased'],
     ['GET', 'wire/cased?comp=metadata'], ['HEAD', 'wire/cased?comp=metadata']]) {
     const answer = await ask(method, path);
     assert.equal(answer.status, 200);
-    const names = answer.rawHeaders.map(([name]) => name).filter((name) => /^x-ms-meta-/i.test(name));
+    const names = answer.rawHeaders.map(([name]) => name)
+      .filter((name) => /^x-ms-meta-/i.test(name));
     assert.deepEqual(names.map((name) => name.slice('x-ms-meta-'.length)).sort(),
       ['CamelCase', 'Shout']);
   }
 });
 
 test('a metadata value may be empty', async () => {
-  await ask('PUT', 'wire/empty-value', { ...blockBlob, 'x-ms-meta-empty': '', 'x-ms-meta-full': '1' }, 'x');
+  await ask('PUT', 'wire/empty-value',
+    { ...blockBlob, 'x-ms-meta-empty': '', 'x-ms-meta-full': '1' }, 'x');
   const { headers } = await ask('HEAD', 'wire/empty-value');
   assert.equal(headers['x-ms-meta-empty'], '');
   assert.equal(headers['x-ms-meta-full'], '1');
 });
 
 test('listings are XML with a byte order mark and the recorded elements', async () => {
-  const blobs = await ask('GET', 'wire?restype=container&comp=list&prefix=b&maxresults=1&include=metadata');
+  const blobs = await ask('GET',
+    'wire?restype=container&comp=list&prefix=b&maxresults=1&include=metadata');
   assert.equal(blobs.line, 'HTTP/1.1 200 OK');
   assert.equal(blobs.headers['content-type'], 'application/xml');
   assertCommonHeaders(blobs);
@@ -279,13 +286,14 @@ test('listings are XML with a byte order mark and the recorded elements', async 
   const endpoint = `http://${server.host}:${server.port}/${account}`;
   const text = blobs.body.toString('utf8').replace(/(ServiceEndpoint="[^"]*?)\/?"/, '$1"');
   const start = `\ufeff<?xml version="1.0" encoding="utf-8"?><EnumerationResults ` +
-    `ServiceEndpoint="${endpoint}" ContainerName="wire"><Prefix>b</Prefix><MaxResults>1</MaxResults>` +
-    `<Blobs><Blob><Name>b</Name><Properties><Creation-Time>${created}</Creation-Time>` +
+    `ServiceEndpoint="${endpoint}" ContainerName="wire"><Prefix>b</Prefix>` +
+    '<MaxResults>1</MaxResults><Blobs><Blob><Name>b</Name><Properties>' +
+    `<Creation-Time>${created}</Creation-Time>` +
     `<Last-Modified>${headers['last-modified']}</Last-Modified>` +
     `<Etag>${JSON.parse(headers.etag)}</Etag><Content-Length>5</Content-Length>` +
-    '<Content-Type>application/octet-stream</Content-Type><Content-Encoding /><Content-Language />' +
-    `<Content-CRC64 /><Content-MD5>${md5('hello')}</Content-MD5><Cache-Control />` +
-    '<Content-Disposition /><BlobType>BlockBlob</BlobType>';
+    '<Content-Type>application/octet-stream</Content-Type><Content-Encoding />' +
+    `<Content-Language /><Content-CRC64 /><Content-MD5>${md5('hello')}</Content-MD5>` +
+    '<Cache-Control /><Content-Disposition /><BlobType>BlockBlob</BlobType>';
   assert.equal(text.slice(0, start.length), start);
   assert.match(text, /<LeaseStatus>unlocked<\/LeaseStatus><LeaseState>available<\/LeaseState>/);
   assert.match(text, /<ServerEncrypted>true<\/ServerEncrypted>/);
@@ -294,8 +302,12 @@ test('listings are XML with a byte order mark and the recorded elements', async 
 
   const containers = await ask('GET', '?comp=list&prefix=wire&maxresults=1');
   const list = containers.body.toString('utf8');
-  assert.match(list, /<Container><Name>wire<\/Name><Properties><Last-Modified>[^<]*<\/Last-Modified><Etag>"0x[0-9A-F]+"<\/Etag><LeaseStatus>unlocked<\/LeaseStatus><LeaseState>available<\/LeaseState>/);
-  assert.match(list, /<HasImmutabilityPolicy>false<\/HasImmutabilityPolicy><HasLegalHold>false<\/HasLegalHold>/);
+  const { headers: own } = await send('HEAD', 'wire?restype=container');
+  assert.ok(list.includes('<Container><Name>wire</Name><Properties>' +
+    `<Last-Modified>${own['last-modified']}</Last-Modified><Etag>${own.etag}</Etag>` +
+    '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>'), list);
+  assert.ok(list.includes('<HasImmutabilityPolicy>false</HasImmutabilityPolicy>' +
+    '<HasLegalHold>false</HasLegalHold>'));
   assert.match(list, /<NextMarker>[^<]+<\/NextMarker><\/EnumerationResults>$/);
 });
 
@@ -307,7 +319,8 @@ test('names that XML cannot hold as they are come out escaped', async () => {
 });
 
 test('the client\'s request id is repeated up to 1024 characters', async () => {
-  for (const [id, echoed] of [['my-id', true], ['x'.repeat(1024), true], ['x'.repeat(1025), false]]) {
+  for (const [id, echoed] of [['my-id', true], ['x'.repeat(1024), true],
+    ['x'.repeat(1025), false]]) {
     const answer = await ask('GET', 'wire/b', { 'x-ms-client-request-id': id });
     assert.equal(answer.headers['x-ms-client-request-id'], echoed ? id : undefined);
   }
@@ -321,7 +334,7 @@ test('no two answers share a request id', async () => {
   assert.equal(ids.size, 50);
 });
 
-test('every version from the first on is accepted and repeated, newer than known ones too', async () => {
+test('every version is accepted and repeated, newer than known ones too', async () => {
   for (const version of ['2009-09-19', '2011-08-18', '2012-02-12', '2015-02-21', '2017-07-29',
     '2018-03-28', '2019-12-12', '2021-08-06', '2026-06-06', '2031-12-31']) {
     const answer = await send('GET', 'wire/b', { 'x-ms-version': version });

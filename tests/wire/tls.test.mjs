@@ -15,7 +15,8 @@ const directory = emptyDirectory();
 const cert = path.join(directory, 'cert.pem');
 const key = path.join(directory, 'key.pem');
 execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj',
-  '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', cert],
+  '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key,
+  '-out', cert],
 { stdio: 'ignore' });
 
 const server = await startServer({ args: ['--cert', cert, '--key', key] });
@@ -40,8 +41,8 @@ test('blobs go over TLS and back', async () => {
 });
 
 test('a client that does not trust the certificate goes away and harms nobody', async () => {
-  await assert.rejects(sasSender(server, { tls: { agent: new https.Agent() } })('GET', '?comp=list'),
-    /self.signed/i);
+  const stranger = sasSender(server, { tls: { agent: new https.Agent() } });
+  await assert.rejects(stranger('GET', '?comp=list'), /self.signed/i);
   assert.equal((await send('GET', '?comp=list')).status, 200);
 });
 
@@ -52,8 +53,9 @@ test('a client that speaks plain HTTP to it gets no service, and the server live
 
 test('old versions of TLS are refused', async () => {
   const attempt = new Promise((resolve, reject) => {
-    const socket = tls.connect({ host: server.host, port: server.port, ...trusted, minVersion: 'TLSv1.1',
-      maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, () => resolve(socket));
+    const socket = tls.connect({ host: server.host, port: server.port, ...trusted,
+      minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
+    () => resolve(socket));
     socket.on('error', reject);
   });
   await assert.rejects(attempt);

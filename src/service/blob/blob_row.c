@@ -134,6 +134,8 @@ static bool holds_together(const struct blob *blob)
         return false;
     if ((content->place == CONTENT_EXTENT) != (content->range.extent_id != 0))
         return false;
+    if (content->place != CONTENT_EXTENT && content->range.offset != 0)
+        return false;
     const size_t md5_len = blob->properties.content_md5.len;
     if (md5_len != 0 && md5_len != DIGEST_MD5_BYTES)
         return false;

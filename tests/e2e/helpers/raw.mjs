@@ -82,9 +82,9 @@ export class RawConnection {
 
   // The response, or null if the server closes the connection instead; not to hear from it is
   // neither.
-  async responseOrClose() {
+  async responseOrClose(options) {
     try {
-      return await this.response();
+      return await this.response(options);
     } catch (error) {
       if (this.ended) return null;
       throw error;
@@ -94,7 +94,8 @@ export class RawConnection {
   async body(status, headers, head) {
     if (head || status === 304 || status === 204 || status < 200) return Buffer.alloc(0);
     if (headers['transfer-encoding'] === 'chunked') return this.chunkedBody();
-    if (headers['content-length'] !== undefined) return this.take(Number(headers['content-length']));
+    const length = headers['content-length'];
+    if (length !== undefined) return this.take(Number(length));
     await this.waitFor('the end of a body without length', () => (this.ended ? true : undefined));
     return this.take(this.received.length);
   }

@@ -24,7 +24,8 @@ export const key =
 const LOG_PRINTED_CHARS = 16 * 1024;
 const READY_MS = 30_000;
 const STOP_MS = 30_000;
-const COMPLAINTS = /AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:|[Aa]ssertion|panic/;
+const COMPLAINTS =
+  /AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:|[Aa]ssertion|panic/;
 
 const started = new Set();
 const directories = new Set();

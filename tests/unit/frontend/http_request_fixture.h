@@ -2,8 +2,8 @@
  * http_request_fixture.h - requests without a socket.
  *
  * A test describes a request (struct sent), sends it, and looks at its answer, which stays in
- * `request` until the next one.  Requests are signed as a client signs them.  A service on the memory
- * engine without threads is behind them (service_fixture.h).
+ * `request` until the next one.  Requests are signed as a client signs them.  Behind them is a
+ * service on the memory engine without threads (service_fixture.h).
  */
 #ifndef TESTS_UNIT_FRONTEND_HTTP_REQUEST_FIXTURE_H
 #define TESTS_UNIT_FRONTEND_HTTP_REQUEST_FIXTURE_H

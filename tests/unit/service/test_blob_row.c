@@ -198,6 +198,21 @@ static void content_that_does_not_hold_together_is_corrupt(void **state)
     }
 }
 
+static void content_outside_extents_has_no_place_in_one(void **state)
+{
+    (void)state;
+    const struct blob blob = small_blob();
+    const uint64_t tags[] = { 6, 7 }; /* extent, offset */
+    for (size_t i = 0; i < 2; i++) {
+        struct strbuf row;
+        strbuf_init(&row, &arena);
+        strbuf_add(&row, blob_encode(&arena, &blob));
+        row_add_number(&row, tags[i], 4096);
+        struct blob back;
+        assert_int_equal(blob_decode(&arena, strbuf_slice(&row), &back), ERR_CORRUPT);
+    }
+}
+
 static void an_md5_has_sixteen_bytes(void **state)
 {
     (void)state;
@@ -293,6 +308,7 @@ int main(void)
         cmocka_unit_test(records_come_back),
         cmocka_unit_test(instants_outside_the_calendar_are_corrupt),
         cmocka_unit_test(content_that_does_not_hold_together_is_corrupt),
+        cmocka_unit_test(content_outside_extents_has_no_place_in_one),
         cmocka_unit_test(an_md5_has_sixteen_bytes),
         cmocka_unit_test(fields_of_a_later_version_are_skipped),
         cmocka_unit_test(a_container_is_not_a_blob),
