@@ -63,7 +63,7 @@ enum {
 
     /* Payloads up to this size travel inside the metadata commit: one sync instead of two.  The
        measurement behind the number is in docs/benchmarks.md. */
-    LIMIT_INLINE_PAYLOAD_BYTES = 64 * 1024,
+    LIMIT_INLINE_PAYLOAD_BYTES = 8 * 1024,
 
     /* Query parameters of one request; the reference names about thirty. */
     LIMIT_QUERY_PARAMETERS_MAX = 64,

@@ -371,3 +371,10 @@ void request_answer(struct http_request *request)
         respond_error(request);
     request->phase = PHASE_ANSWERED;
 }
+
+void request_fail_answer(struct http_request *request, enum err err)
+{
+    assert(request->phase == PHASE_ANSWERED);
+    refuse(request, err);
+    request_answer(request);
+}

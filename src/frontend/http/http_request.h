@@ -128,6 +128,9 @@ void request_run(struct http_request *request);
 /* Write the response of a request that RAN or was REFUSED; it is ANSWERED afterwards. */
 void request_answer(struct http_request *request);
 
+/* Answer with an error in place of the response that was written. */
+void request_fail_answer(struct http_request *request, enum err err);
+
 /* Whether the operation waits for a commit, so that the connection is to be suspended. */
 bool request_is_change(const struct http_request *request);
 

@@ -256,6 +256,22 @@ static ssize_t read_payload(void *cls, uint64_t position, char *buf, size_t max)
     return (ssize_t)len;
 }
 
+static struct MHD_Response *buffer_response(const char *bytes, uint64_t len)
+{
+    return MHD_create_response_from_buffer((size_t)len, (void *)(uintptr_t)bytes,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
+/* A short payload is read, and checked, at once, so that it leaves in one piece with the headers. */
+static struct MHD_Response *short_payload_response(struct exchange *exchange)
+{
+    const struct http_response *response = &exchange->request.response;
+    char *bytes = arena_bytes(&exchange->request.arena, (size_t)response->payload_length);
+    if (read_payload(exchange, 0, bytes, (size_t)response->payload_length) < 0)
+        return NULL;
+    return buffer_response(bytes, response->payload_length);
+}
+
 /* The payload's bytes by the cheapest way there is: from memory, by sendfile, or through a buffer. */
 static struct MHD_Response *payload_response(struct exchange *exchange)
 {
@@ -263,10 +279,10 @@ static struct MHD_Response *payload_response(struct exchange *exchange)
     struct payload_reader *payload = response->payload;
     const bool head = slice_is(exchange->request.message.method, "HEAD");
     if (payload->bytes.len > 0 && !head)
-        return MHD_create_response_from_buffer(
-            (size_t)response->payload_length,
-            (void *)(uintptr_t)(payload->bytes.data + response->payload_offset),
-            MHD_RESPMEM_PERSISTENT);
+        return buffer_response(payload->bytes.data + response->payload_offset,
+                               response->payload_length);
+    if (response->payload_length <= READ_BYTES && !head)
+        return short_payload_response(exchange);
     uint64_t file_offset = 0;
     const int descriptor =
         head || exchange->server->https ? -1 : payload_descriptor(payload, &file_offset);
@@ -312,10 +328,15 @@ static void add_common_headers(struct exchange *exchange)
 static enum MHD_Result queue_answer(struct exchange *exchange)
 {
     struct http_response *response = &exchange->request.response;
-    add_common_headers(exchange);
     struct MHD_Response *answer = body_response(exchange);
+    if (answer == NULL) {
+        /* The payload cannot be read, and nothing has been sent yet. */
+        request_fail_answer(&exchange->request, ERR_CORRUPT);
+        answer = body_response(exchange);
+    }
     if (answer == NULL)
         return MHD_NO;
+    add_common_headers(exchange);
     for (size_t i = 0; i < response->header_count; i++)
         if (MHD_add_response_header(answer, response->headers[i].name.data,
                                     response->headers[i].value.data) != MHD_YES)
