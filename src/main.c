@@ -1,6 +1,6 @@
 /*
- * main.c - reads the settings, opens the layers from the bottom up, serves until it is told to stop,
- * and closes them in reverse.
+ * main.c - reads the settings, opens the layers from the bottom up, serves until it is told to
+ * stop, and closes them in reverse.
  *
  * Exit status: 0 after a clean stop, 1 when something could not be opened, 2 for a wrong command
  * line.  The first SIGTERM or SIGINT lets requests under way finish; a second one ends the process

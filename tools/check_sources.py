@@ -19,18 +19,16 @@ import sys
 # Modules without tests/unit/**/test_<module>.c, and what tests them instead.
 TESTED_ELSEWHERE = {
     "src/partition/change.c": "every test in test_partition.c makes changes",
-    "src/partition/committer.c": "test_partition.c, with and without threads",
     "src/partition/memory/engine_memory.c": "test_engine.c runs on every engine",
     "src/partition/rocksdb/engine_rocksdb.c": "test_engine.c runs on every engine",
     "src/partition/settle.c": "test_reclaim.c",
     "src/service/service.c": "the tests of every change",
     "src/frontend/http/access.c": "tests/e2e and tests/wire, by every kind of credential",
     "src/frontend/http/api_common.c": "tests/e2e, with the operations that use it",
+    "src/frontend/http/http_hangup.c": "tests/wire: it needs sockets",
     "src/frontend/http/http_listener.c": "tests/wire: it needs sockets",
     "src/frontend/http/http_metrics.c": "tests/wire/command_line.test.mjs reads /metrics",
     "src/frontend/http/http_reason.c": "tests/wire/responses.test.mjs",
-    "src/frontend/http/http_request.c": "tests/wire and tests/e2e: it needs a whole server",
-    "src/frontend/http/http_response.c": "tests/wire/responses.test.mjs",
     "src/frontend/http/http_server.c": "tests/wire: it needs sockets",
     "src/frontend/http/tls_files.c": "tests/wire/tls.test.mjs",
 }

@@ -158,7 +158,7 @@ void log_write(enum log_level level, const char *area, const char *format, ...)
     va_end(args);
 }
 
-enum err log_corrupt(const char *file, int line, const char *format, ...)
+void log_corrupt(const char *file, int line, const char *format, ...)
 {
     char message[MESSAGE_BYTES_MAX];
     va_list args;
@@ -166,7 +166,6 @@ enum err log_corrupt(const char *file, int line, const char *format, ...)
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     log_write(LOG_ERROR, "corrupt", "%s:%d: %s", file, line, message);
-    return ERR_CORRUPT;
 }
 
 void panic(const char *format, ...)

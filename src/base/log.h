@@ -42,9 +42,9 @@ void log_write(enum log_level level, const char *area, const char *format, ...)
  * Report stored bytes that fail their checksum or format, with the line of code that saw
  * it first.  Evaluates to ERR_CORRUPT, which no other code produces.
  */
-enum err log_corrupt(const char *file, int line, const char *format, ...)
+void log_corrupt(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define CORRUPT(...) log_corrupt(__FILE__, __LINE__, __VA_ARGS__)
+#define CORRUPT(...) (log_corrupt(__FILE__, __LINE__, __VA_ARGS__), ERR_CORRUPT)
 
 /*
  * Durable state is unknown: say so and end the process at once.  Restarting recovers from

@@ -20,7 +20,10 @@ struct slice {
 };
 
 /* A slice of a string literal, usable in static initializers. */
-#define SLICE_LITERAL(literal) { .data = (literal), .len = sizeof(literal) - 1 }
+#define SLICE_LITERAL(literal)                                                                     \
+    {                                                                                              \
+        .data = (literal), .len = sizeof(literal) - 1                                              \
+    }
 
 static inline struct slice slice_make(const void *data, size_t len)
 {

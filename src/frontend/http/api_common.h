@@ -39,7 +39,8 @@ MUST_CHECK enum err api_include(struct http_request *request, const char *const 
 void api_add_metadata(struct http_response *response, const struct metadata *metadata);
 void api_add_lease(struct http_response *response, const struct lease *lease);
 
-/* The words of x-ms-lease-status, x-ms-lease-state and x-ms-lease-duration; the last may be NULL. */
+/* The words of x-ms-lease-status, x-ms-lease-state and x-ms-lease-duration; the last may be
+   NULL. */
 const char *api_lease_status(const struct lease *lease);
 const char *api_lease_state(const struct lease *lease);
 const char *api_lease_duration(const struct lease *lease);

@@ -1,8 +1,8 @@
 /*
  * api_list.c - List Blobs, flat and by hierarchy.
  *
- * A marker is opaque to clients: "2!", the length of the base64 that follows, "!", and the base64 of
- * the name the page begins with.  Any other text is taken for a name itself.
+ * A marker is opaque to clients: "2!", the length of the base64 that follows, "!", and the base64
+ * of the name the page begins with.  Any other text is taken for a name itself.
  */
 #include "frontend/http/api.h"
 

@@ -28,9 +28,10 @@ struct sas_name {
     uint8_t len;
 };
 
+/* The argument cannot be in parentheses: it initializes an array. */
 #define SAS_NAME(literal)                                                                          \
     {                                                                                              \
-        .text = literal, .len = sizeof(literal) - 1                                                \
+        .text = literal, .len = sizeof(literal) - 1 /* NOLINT(bugprone-macro-parentheses) */       \
     }
 
 static const struct sas_name FIELD_NAMES[SAS_FIELD_COUNT] = {

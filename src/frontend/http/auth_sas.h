@@ -24,7 +24,8 @@
  * The caller parses, looks up the stored access policy if `si` names one, verifies, and then asks
  * whether the SAS allows the operation.  No state; any thread.
  *
- * To add a version: a row in SERVICE_FORMS or ACCOUNT_FORMS in the .c, and its parameters in enum sas_field.
+ * To add a version: a row in SERVICE_FORMS or ACCOUNT_FORMS in the .c, and its parameters in enum
+ * sas_field.
  */
 #ifndef FRONTEND_HTTP_AUTH_SAS_H
 #define FRONTEND_HTTP_AUTH_SAS_H

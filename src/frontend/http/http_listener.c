@@ -55,13 +55,15 @@ static int open_address(const struct addrinfo *address)
 
 static uint16_t bound_port(int descriptor)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = { .v6 = { 0 } };
     socklen_t len = sizeof(address);
-    if (getsockname(descriptor, (struct sockaddr *)&address, &len) != 0)
+    if (getsockname(descriptor, &address.any, &len) != 0)
         return 0;
-    if (address.ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
-    return ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 /* The first of the host's addresses that can be listened on; -1 and a line in the log if none. */

@@ -2,8 +2,8 @@
  * http_listener.h - a listening socket and the thread that accepts its connections.
  *
  * Connections are accepted here, and not by the workers of libmicrohttpd, so that they can be dealt
- * out evenly: workers that share a listening socket leave most of a burst of connections to whichever
- * wakes first, and one core then does the work of all.
+ * out evenly: workers that share a listening socket leave most of a burst of connections to
+ * whichever wakes first, and one core then does the work of all.
  */
 #ifndef FRONTEND_HTTP_HTTP_LISTENER_H
 #define FRONTEND_HTTP_HTTP_LISTENER_H

@@ -45,6 +45,15 @@ static void refuse(struct http_request *request, enum err err)
 
 /* --- understanding a request --- */
 
+/* Nothing names a version.  A caller without a credential is served as in the beginning, as the
+   service does; one with the account's key gets the newest. */
+static void choose_version(struct http_request *request)
+{
+    const bool anonymous = http_message_find_header(&request->message, "authorization") == NULL;
+    request->version = anonymous ? HTTP_VERSION_ANONYMOUS : HTTP_VERSION_NEWEST;
+    request->version_text = slice_of(HTTP_VERSION_ANONYMOUS_TEXT);
+}
+
 static enum err find_version(struct http_request *request)
 {
     const char *const header = "x-ms-version";
@@ -59,7 +68,7 @@ static enum err find_version(struct http_request *request)
             http_message_find_parameter(message, "api-version") != NULL ? "api-version" : "sv";
         request->version_text = http_message_parameter(message, parameter);
         if (request->version_text.len == 0)
-            request->version = HTTP_VERSION_NEWEST;
+            choose_version(request);
         else if (http_version_parse(request->version_text, &request->version) != OK)
             return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
     }
@@ -83,6 +92,11 @@ static bool is_ambiguous(const struct http_message *message, const struct http_f
 static enum err find_content_length(struct http_request *request)
 {
     const struct http_field *field = http_message_find_header(&request->message, "content-length");
+    const struct slice encoding = http_message_header(&request->message, "transfer-encoding");
+    if (encoding.len > 0 && !slice_equal_nocase(encoding, slice_of("chunked"))) {
+        request->must_close = true;
+        return request_fault_header(request, ERR_INVALID_HEADER, "Transfer-Encoding");
+    }
     if (field == NULL)
         return OK;
     if (is_ambiguous(&request->message, field)) {

@@ -11,8 +11,8 @@
  *   completed         the answer is sent or the connection lost: the exchange goes back
  *
  * A response queued in the first call makes the library close the connection, so answers are queued
- * at the end of the request, after its body has been read and dropped; only a body that is too long to
- * read for nothing is answered at once.
+ * at the end of the request, after its body has been read and dropped; only a body that is too
+ * long to read for nothing is answered at once.
  */
 #include "frontend/http/http_server.h"
 
@@ -144,9 +144,9 @@ static void exchange_give_back(struct http_server *server, struct exchange *exch
 }
 
 /*
- * The query is ours to read.  The library would read it too, into a list in the connection's buffer,
- * which a long query fills up until no answer can be written; so it is shown an empty one.  `uri` is
- * the library's own buffer, const to us only in the signature.
+ * The query is ours to read.  The library would read it too, into a list in the connection's
+ * buffer, which a long query fills up until no answer can be written; so it is shown an empty one.
+ * `uri` is the library's own buffer, const to us only in the signature.
  */
 static void hide_query(const char *uri)
 {
@@ -227,7 +227,8 @@ static void begin(struct exchange *exchange, const char *method)
     request_begin(request);
 }
 
-/* A refused request whose body is not worth reading, or whose client waits to be told to send it. */
+/* A refused request whose body is not worth reading, or whose client waits to be told to send
+   it. */
 static bool is_answered_at_once(const struct http_request *request)
 {
     if (request->phase == PHASE_REFUSED && request->must_close)
@@ -262,7 +263,8 @@ static struct MHD_Response *buffer_response(const char *bytes, uint64_t len)
                                            MHD_RESPMEM_PERSISTENT);
 }
 
-/* A short payload is read, and checked, at once, so that it leaves in one piece with the headers. */
+/* A short payload is read, and checked, at once, so that it leaves in one piece with the
+   headers. */
 static struct MHD_Response *short_payload_response(struct exchange *exchange)
 {
     const struct http_response *response = &exchange->request.response;
@@ -272,7 +274,8 @@ static struct MHD_Response *short_payload_response(struct exchange *exchange)
     return buffer_response(bytes, response->payload_length);
 }
 
-/* The payload's bytes by the cheapest way there is: from memory, by sendfile, or through a buffer. */
+/* The payload's bytes by the cheapest way there is: from memory, by sendfile, or through a
+   buffer. */
 static struct MHD_Response *payload_response(struct exchange *exchange)
 {
     const struct http_response *response = &exchange->request.response;

@@ -10,11 +10,13 @@
 #include "base/error.h"
 #include "base/slice.h"
 
-#define HTTP_VERSION_NEWEST_TEXT "2026-06-06"
+#define HTTP_VERSION_NEWEST_TEXT    "2026-06-06"
+#define HTTP_VERSION_ANONYMOUS_TEXT "2009-09-19"
 
 enum {
     HTTP_VERSION_EARLIEST = 20090414,
     HTTP_VERSION_NEWEST = 20260606,
+    HTTP_VERSION_ANONYMOUS = 20090919, /* of a request that names none and has no credential */
 };
 
 /* YYYY-MM-DD, not before the earliest; else ERR_MALFORMED. */

@@ -1,8 +1,8 @@
 /*
  * tls_files.h - the certificate and key a listener serves HTTPS with.
  *
- * Two forms, as users of azurite have them: PEM files (--cert and --key, the key maybe encrypted) or
- * one PKCS #12 file (--cert x.pfx --pwd ...), which is turned into PEM in memory.
+ * Two forms, as users of azurite have them: PEM files (--cert and --key, the key maybe encrypted)
+ * or one PKCS #12 file (--cert x.pfx --pwd ...), which is turned into PEM in memory.
  */
 #ifndef FRONTEND_HTTP_TLS_FILES_H
 #define FRONTEND_HTTP_TLS_FILES_H
@@ -19,8 +19,8 @@ struct tls_files {
 
 /*
  * `key_path` is NULL for a PKCS #12 file, `password` may be NULL.  On error a line in the log says
- * which file is at fault: ERR_IO when it cannot be read, ERR_MALFORMED when it is not what it should
- * be or the password is wrong.
+ * which file is at fault: ERR_IO when it cannot be read, ERR_MALFORMED when it is not what it
+ * should be or the password is wrong.
  */
 MUST_CHECK enum err tls_files_load(struct arena *arena, const char *certificate_path,
                                    const char *key_path, const char *password,

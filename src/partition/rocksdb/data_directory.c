@@ -7,11 +7,10 @@
  *   <path>/extents/  payloads                    (stream/)
  *
  * FORMAT is written last-step-atomic: a temporary file, synced, renamed, and the directory
- * synced.  A directory without it that holds anything else is somebody's data and is left alone;
- * what may lie there is what an interrupted start of ours leaves, and the directory a fresh file
- * system has at its root.
+ * synced.  A directory without it that has `meta` or `extents` is somebody's data and is left
+ * alone.  Other files do not matter: programs that start an emulator in their project's directory
+ * expect it to keep its files beside theirs.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -80,36 +79,21 @@ static enum err make_directory(const char *path)
     return OK;
 }
 
-static bool may_lie_in_a_new_directory(const char *name)
+/* ERR_FORMAT_UNKNOWN if the directory, which has no FORMAT, has something where our data would
+   be. */
+static enum err check_is_new(int directory, const char *path)
 {
-    static const char *const names[] = { ".", "..", "LOCK", "FORMAT", "FORMAT.new", "lost+found" };
+    static const char *const names[] = { "meta", "extents" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* ERR_FORMAT_UNKNOWN if the directory, which has no FORMAT, is not empty. */
-static enum err check_is_new(const char *path)
-{
-    DIR *listing = opendir(path);
-    if (listing == NULL)
-        return system_error("listing", path);
-    enum err err = OK;
-    const struct dirent *entry;
-    errno = 0;
-    while (err == OK && (entry = readdir(listing)) != NULL) {
-        if (!may_lie_in_a_new_directory(entry->d_name)) {
+        if (faccessat(directory, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
             log_error("store", "%s has no FORMAT file but has %s: not a data directory", path,
-                      entry->d_name);
-            err = ERR_FORMAT_UNKNOWN;
+                      names[i]);
+            return ERR_FORMAT_UNKNOWN;
         }
+        if (errno != ENOENT)
+            return system_error("looking into", path);
     }
-    if (err == OK && errno != 0)
-        err = system_error("listing", path);
-    closedir(listing);
-    return err;
+    return OK;
 }
 
 /* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is not ours. */
@@ -153,7 +137,7 @@ static enum err take(struct partition_lock *lock, const char *path)
 {
     enum err err = check_format(lock->directory, path);
     if (err == ERR_NOT_FOUND)
-        err = check_is_new(path);
+        err = check_is_new(lock->directory, path);
     if (err != OK)
         return err;
 

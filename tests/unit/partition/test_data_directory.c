@@ -122,14 +122,29 @@ static void a_format_that_is_not_known_is_refused_and_kept(void **state)
     assert_int_not_equal(access(path_in(fixture, "LOCK"), F_OK), 0);
 }
 
-static void a_directory_with_other_files_is_refused_and_not_touched(void **state)
+static void a_directory_with_something_in_our_place_is_refused_and_not_touched(void **state)
 {
     struct fixture *fixture = *state;
-    write_file(path_in(fixture, "thesis.txt"), "x");
+    static const char *const names[] = { "meta", "extents" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        write_file(path_in(fixture, names[i]), "x");
+        struct partition_lock *lock;
+        assert_int_equal(partition_prepare_directory(fixture->path, &lock), ERR_FORMAT_UNKNOWN);
+        assert_int_not_equal(access(path_in(fixture, "FORMAT"), F_OK), 0);
+        assert_int_not_equal(access(path_in(fixture, "LOCK"), F_OK), 0);
+        assert_true(file_is(path_in(fixture, names[i]), "x"));
+        assert_int_equal(unlink(path_in(fixture, names[i])), 0);
+    }
+}
+
+static void a_directory_with_other_files_is_used_and_they_are_left_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    write_file(path_in(fixture, "package.json"), "x");
     struct partition_lock *lock;
-    assert_int_equal(partition_prepare_directory(fixture->path, &lock), ERR_FORMAT_UNKNOWN);
-    assert_int_not_equal(access(path_in(fixture, "FORMAT"), F_OK), 0);
-    assert_int_not_equal(access(path_in(fixture, "LOCK"), F_OK), 0);
+    assert_int_equal(partition_prepare_directory(fixture->path, &lock), OK);
+    partition_lock_free(lock);
+    assert_true(file_is(path_in(fixture, "package.json"), "x"));
 }
 
 static void an_interrupted_first_start_is_no_obstacle(void **state)
@@ -162,8 +177,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_format_that_is_not_known_is_refused_and_kept, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_directory_with_other_files_is_refused_and_not_touched,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_directory_with_something_in_our_place_is_refused_and_not_touched, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_directory_with_other_files_is_used_and_they_are_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(an_interrupted_first_start_is_no_obstacle, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_directory_is_an_error, setup, teardown),
     };
