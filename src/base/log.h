@@ -44,7 +44,7 @@ void log_write(enum log_level level, const char *area, const char *format, ...)
  */
 void log_corrupt(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define CORRUPT(...) (log_corrupt(__FILE__, __LINE__, __VA_ARGS__), ERR_CORRUPT)
+#define CORRUPT(...) (log_corrupt(__FILE__, __LINE__, __VA_ARGS__), (enum err)ERR_CORRUPT)
 
 /*
  * Durable state is unknown: say so and end the process at once.  Restarting recovers from
