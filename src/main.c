@@ -159,7 +159,7 @@ static enum err open_disk(struct program *program)
 
 static enum err open_memory(struct program *program)
 {
-    program->io = io_memory_new_untracked();
+    program->io = io_memory_new_untracked(program->config.extent_memory_limit_bytes);
     const enum err err = stream_open(program->io, &program->clock, &program->stream);
     if (err != OK)
         return err;

@@ -37,8 +37,11 @@ MUST_CHECK enum err io_linux_new(const char *path, struct io **io);
 /* A simulated disk that remembers what has been synced, for tests. */
 struct io *io_memory_new(void);
 
-/* The same without that memory: an ordinary place to keep files until the process ends. */
-struct io *io_memory_new_untracked(void);
+/*
+ * The same without that memory: an ordinary place to keep files until the process ends.  Writes
+ * beyond `bytes_max` of memory are ERR_NO_SPACE; 0 is no limit.
+ */
+struct io *io_memory_new_untracked(uint64_t bytes_max);
 
 /* Closes nothing that is still open; every file is closed before. */
 void io_free(struct io *io);

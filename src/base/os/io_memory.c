@@ -63,7 +63,8 @@ struct name {
 
 struct memory_io {
     struct io io;
-    bool tracked; /* set at creation */
+    bool tracked;       /* set at creation */
+    uint64_t bytes_max; /* set at creation; 0: no limit */
     _Atomic uint64_t calls;
 
     /* under lock */
@@ -564,13 +565,22 @@ static void memory_file_close(struct io_file *file)
     free(opened);
 }
 
+static bool is_full(const struct memory_io *io, size_t more)
+{
+    return io->bytes_max != 0 && io->page_bytes + more > io->bytes_max;
+}
+
 static enum err memory_file_write(struct io_file *file, uint64_t offset, struct slice bytes)
 {
     struct memory_file *opened = memory_file_of(file);
     pthread_mutex_lock(&opened->io->lock);
-    const enum err err = memory_step(opened->io);
+    enum err err = memory_step(opened->io);
     if (err != OK)
         bytes = slice_head(bytes, bytes.len / 2);
+    if (is_full(opened->io, bytes.len)) {
+        bytes = (struct slice){ 0 };
+        err = ERR_NO_SPACE;
+    }
     node_write(opened->io, opened->node, offset, bytes);
     pthread_mutex_unlock(&opened->io->lock);
     return err;
@@ -674,9 +684,10 @@ static const struct io_ops memory_ops = {
     .file_descriptor = memory_file_descriptor,
 };
 
-struct io *io_memory_new_untracked(void)
+struct io *io_memory_new_untracked(uint64_t bytes_max)
 {
     struct memory_io *self = must(calloc(1, sizeof(*self)));
+    self->bytes_max = bytes_max;
     self->io.ops = &memory_ops;
     pthread_mutex_init(&self->lock, NULL);
     return &self->io;
@@ -684,7 +695,7 @@ struct io *io_memory_new_untracked(void)
 
 struct io *io_memory_new(void)
 {
-    struct io *io = io_memory_new_untracked();
+    struct io *io = io_memory_new_untracked(0);
     memory_of(io)->tracked = true;
     return io;
 }
@@ -800,7 +811,7 @@ struct io *io_memory_survivor(struct io *io, uint64_t seed)
 {
     struct memory_io *self = memory_of(io);
     assert(self->tracked);
-    struct io *left = io_memory_new_untracked();
+    struct io *left = io_memory_new_untracked(0);
     pthread_mutex_lock(&self->lock);
     survive(self, memory_of(left), seed);
     pthread_mutex_unlock(&self->lock);

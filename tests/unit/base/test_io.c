@@ -33,7 +33,7 @@ static int open_memory(void **state)
 static int open_untracked(void **state)
 {
     struct disk *disk = calloc(1, sizeof(*disk));
-    disk->io = io_memory_new_untracked();
+    disk->io = io_memory_new_untracked(0);
     *state = disk;
     return 0;
 }
@@ -497,6 +497,27 @@ static void the_nth_call_fails_and_no_other(void **state)
         cmocka_unit_test_setup_teardown(test, open_untracked, close_disk),                         \
         cmocka_unit_test_setup_teardown(test, open_linux, close_disk)
 
+static void memory_with_a_limit_is_full_when_it_is_reached(void **state)
+{
+    (void)state;
+    static char bytes[256 * 1024];
+    struct io *io = io_memory_new_untracked(1024 * 1024);
+    struct io_file *file;
+    assert_int_equal(io_file_open(io, "f", IO_OPEN_CREATE, &file), OK);
+    uint64_t offset = 0;
+    enum err err = OK;
+    while (err == OK && offset < 2 * 1024 * 1024) {
+        err = io_file_write(file, offset, slice_make(bytes, sizeof(bytes)));
+        offset += err == OK ? sizeof(bytes) : 0;
+    }
+    assert_int_equal(err, ERR_NO_SPACE);
+    assert_true(io_memory_bytes(io) <= 1024 * 1024);
+    assert_int_equal(io_file_punch(file, 0, offset), OK);
+    assert_int_equal(io_file_write(file, 0, slice_make(bytes, sizeof(bytes))), OK);
+    io_file_close(file);
+    io_free(io);
+}
+
 int main(void)
 {
     log_set_level(LOG_ERROR);
@@ -524,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_power_cut_keeps_all_none_or_some_of_what_was_not_synced),
         cmocka_unit_test(names_not_synced_may_or_may_not_survive_a_power_cut),
         cmocka_unit_test(a_rename_survives_a_power_cut_whole_or_not_at_all),
+        cmocka_unit_test(memory_with_a_limit_is_full_when_it_is_reached),
         cmocka_unit_test_setup_teardown(the_nth_call_fails_and_no_other, open_memory, close_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static inline int service_fixture_setup(void **state)
     assert_non_null(fixture);
     fixture->kind = *(const enum service_fixture_kind *)*state;
     clock_init_manual(&fixture->clock, FIXTURE_T0);
-    fixture->io = io_memory_new_untracked();
+    fixture->io = io_memory_new_untracked(0);
     assert_int_equal(stream_open(fixture->io, &fixture->clock, &fixture->stream), OK);
     fixture->service.clock = &fixture->clock;
     fixture->service.stream = fixture->stream;
