@@ -106,7 +106,23 @@ void change_disown(struct change *change, const struct stream_range *range, uint
     assert(range->length > 0);
     const struct system_key owner_key = system_key_owner(range, owner);
     system_delete(change->group, &owner_key);
-    const struct system_key freed_key = system_key_freed(range, change->now);
-    system_put_number(change->group, &freed_key, range->length);
+    const struct system_freed freed = {
+        .range = *range,
+        .tick = change->now,
+        .partition_hash = system_partition_hash(change->partition),
+    };
+    system_put_freed(change->group, &freed);
     range_list_add(&change->freed, range);
+}
+
+void change_mark(struct change *change)
+{
+    assert(deciding);
+    system_put_mark(change->group, change->partition);
+}
+
+void change_unmark(struct change *change)
+{
+    assert(deciding);
+    system_delete_mark(change->group, change->partition);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -37,6 +38,10 @@ struct committer {
     int64_t tick;      /* the latest of the group */
     uint64_t contrary; /* state of the generator; 0: decisions run once */
     bool no_space;     /* the last commit found the disk full */
+
+    /* set by whoever runs the group, once its changes can be seen; read by anybody.  Released and
+       acquired, so that what comes after reading it comes after the commit. */
+    _Atomic int64_t visible_tick;
 };
 
 /* --- running decisions --- */
@@ -122,6 +127,8 @@ static void commit(struct committer *committer, struct partition_update *first_k
         system_put_number(change->group, &committer->tick_key, (uint64_t)committer->tick);
         const enum err err = engine_group_commit(change->group, ENGINE_DURABLE);
         note_space(committer, err);
+        if (err == OK)
+            atomic_store_explicit(&committer->visible_tick, committer->tick, memory_order_release);
         if (err == OK && committer->reclaim != NULL)
             reclaim_committed(committer->reclaim, &change->owned, &change->freed);
         for (struct partition_update *update = first_kept; err != OK && update != end;
@@ -218,6 +225,11 @@ void committer_submit(struct committer *committer, struct partition_update *upda
     call_done(update, NULL);
 }
 
+int64_t committer_visible_tick(const struct committer *committer)
+{
+    return atomic_load_explicit(&committer->visible_tick, memory_order_acquire);
+}
+
 struct committer *committer_new(const struct committer_options *options)
 {
     struct committer *committer = heap_new(sizeof(*committer));
@@ -228,6 +240,9 @@ struct committer *committer_new(const struct committer_options *options)
     /* Different committers disagree about different decisions. */
     committer->contrary =
         options->contrary_seed == 0 ? 0 : options->contrary_seed + ((uint64_t)options->index << 32);
+    /* A new tick, which no change will bear: later than all of earlier runs, and before all of
+       this one. */
+    atomic_init(&committer->visible_tick, clock_tick(committer->clock));
     committer->change.group = engine_group_new(options->engine);
     committer->change.may_own = options->reclaim != NULL;
     pthread_mutex_init(&committer->lock, NULL);

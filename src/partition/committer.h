@@ -6,8 +6,9 @@
  * store, the larger the groups and the fewer the syncs per update.
  *
  * A group:   for each update  run its decision; keep what it wrote, or roll it back
- *            then             the group's latest tick is put into it, it is committed,
- *                             the reclaimer is told, and every `done` is called, in order
+ *            then             the group's latest tick is put into it, it is committed, the
+ *                             visible tick is set to it, the reclaimer is told, and every
+ *                             `done` is called, in order
  *
  * A committer has a thread of its own, or runs each update in the thread that submits it.
  */
@@ -43,5 +44,9 @@ void committer_free(struct committer *committer);
 
 /* See partition_update. */
 void committer_submit(struct committer *committer, struct partition_update *update);
+
+/* The visible tick: a snapshot taken after this call shows every change that this committer's
+   partitions ever committed at this tick or before, in earlier runs too.  Any thread. */
+int64_t committer_visible_tick(const struct committer *committer);
 
 #endif

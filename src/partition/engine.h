@@ -73,6 +73,8 @@ struct engine_ops {
                     const struct engine_key *key, struct slice *value);
     struct cursor *(*scan)(struct engine *engine, struct engine_snapshot *snapshot,
                            const struct engine_scan *scan);
+    enum err (*next_partition)(struct engine *engine, struct engine_snapshot *snapshot,
+                               struct arena *arena, struct slice after, struct slice *partition);
 
     struct engine_group *(*group_new)(struct engine *engine);
     void (*group_free)(struct engine_group *group);
@@ -135,6 +137,18 @@ static inline struct cursor *engine_scan(struct engine *engine, struct engine_sn
     assert(snapshot != NULL);
     assert(slice_compare(scan->from, scan->prefix) >= 0);
     return engine->ops->scan(engine, snapshot, scan);
+}
+
+/* The name of the partition that follows `after` (empty: the first but the layer's own), copied
+   into the arena.  The order is the engine's.  ERR_NOT_FOUND after the last; ERR_CORRUPT,
+   ERR_IO. */
+MUST_CHECK static inline enum err engine_next_partition(struct engine *engine,
+                                                        struct engine_snapshot *snapshot,
+                                                        struct arena *arena, struct slice after,
+                                                        struct slice *partition)
+{
+    assert(snapshot != NULL);
+    return engine->ops->next_partition(engine, snapshot, arena, after, partition);
 }
 
 static inline struct engine_group *engine_group_new(struct engine *engine)

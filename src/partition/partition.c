@@ -10,6 +10,7 @@
 #include "partition/committer.h"
 #include "partition/engine.h"
 #include "partition/heap.h"
+#include "partition/inspect.h"
 #include "partition/memory/engine_memory.h"
 #include "partition/reclaim.h"
 #include "partition/rocksdb/engine_rocksdb.h"
@@ -20,7 +21,7 @@ struct partition_store {
     struct engine *engine;
     struct stream *stream;         /* or NULL */
     struct reclaim *reclaim;       /* NULL without stream */
-    struct committer **committers; /* at least one */
+    struct committer **committers; /* at least one, but for a store that is only read */
     unsigned committer_count;
 };
 
@@ -72,7 +73,7 @@ static enum err store_open(struct engine *engine, const struct partition_options
     assert(options->clock != NULL);
     struct reclaim *reclaim = NULL;
     enum err err = raise_clock(engine, options->clock);
-    if (err == OK && options->stream != NULL)
+    if (err == OK && options->stream != NULL && !options->read_only)
         err = reclaim_open(engine, options->stream,
                            options->committers == 0 ? RECLAIM_IN_CALLER : RECLAIM_OWN_THREAD,
                            &reclaim);
@@ -84,7 +85,8 @@ static enum err store_open(struct engine *engine, const struct partition_options
     opened->engine = engine;
     opened->stream = options->stream;
     opened->reclaim = reclaim;
-    start_committers(opened, options, contrary_seed);
+    if (!options->read_only)
+        start_committers(opened, options, contrary_seed);
     *store = opened;
     return OK;
 }
@@ -93,12 +95,15 @@ enum err partition_open_rocksdb(const char *path, const struct partition_options
                                 struct partition_store **store)
 {
     struct engine *engine;
-    const enum err err = engine_rocksdb_open(path, options->cache_bytes, &engine);
+    const enum err err = options->read_only
+                             ? engine_rocksdb_open_read_only(path, options->cache_bytes, &engine)
+                             : engine_rocksdb_open(path, options->cache_bytes, &engine);
     return err != OK ? err : store_open(engine, options, 0, store);
 }
 
 struct partition_store *partition_open_memory(const struct partition_options *options)
 {
+    assert(!options->read_only);
     struct partition_store *store;
     /* Without rows there is nothing to read or to settle that could fail. */
     const enum err err = store_open(engine_memory_new(), options, options->contrary_seed, &store);
@@ -125,21 +130,18 @@ static void assert_name(struct slice partition)
     assert(partition.len <= PARTITION_ID_BYTES_MAX);
 }
 
-/* FNV-1a, folded.  It may differ between runs of different versions: nothing is stored by it. */
-static unsigned committer_of(const struct partition_store *store, struct slice partition)
+/* The committer of the partition with this hash. */
+static struct committer *committer_of(const struct partition_store *store, uint64_t hash)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < partition.len; i++)
-        hash = (hash ^ (uint8_t)partition.data[i]) * UINT64_C(1099511628211);
-    hash ^= hash >> 32;
-    return (unsigned)(hash % store->committer_count);
+    assert(store->committer_count > 0);
+    return store->committers[(hash ^ (hash >> 32)) % store->committer_count];
 }
 
 void partition_update(struct partition_store *store, struct partition_update *update)
 {
     change_assert_outside();
     assert_name(update->partition);
-    committer_submit(store->committers[committer_of(store, update->partition)], update);
+    committer_submit(committer_of(store, system_partition_hash(update->partition)), update);
 }
 
 uint64_t partition_reclaim(struct partition_store *store)
@@ -164,11 +166,31 @@ void partition_view_open(struct partition_store *store, struct slice partition,
     view->snapshot = engine_snapshot_new(store->engine);
 }
 
+void partition_view_open_long(struct partition_store *store, struct slice partition,
+                              struct partition_view *view)
+{
+    change_assert_outside();
+    assert_name(partition);
+    if (store->reclaim == NULL) {
+        /* Nothing is reclaimed that a view could wait for or put off. */
+        partition_view_open(store, partition, view);
+        return;
+    }
+    *view = (struct partition_view){ .store = store, .partition = partition };
+    /* The order of the three steps is what reclaim.h relies on: tick, registration, snapshot. */
+    const uint64_t hash = system_partition_hash(partition);
+    const int64_t visible_tick = committer_visible_tick(committer_of(store, hash));
+    view->long_view = reclaim_view_open(store->reclaim, hash, visible_tick);
+    view->snapshot = engine_snapshot_new(store->engine);
+}
+
 void partition_view_close(struct partition_view *view)
 {
     struct partition_store *store = view->store;
     engine_snapshot_free(store->engine, view->snapshot);
-    if (store->stream != NULL)
+    if (view->long_view != NULL)
+        reclaim_view_close(store->reclaim, view->long_view);
+    else if (store->stream != NULL)
         stream_guard_leave(store->stream, view->guard);
     *view = (struct partition_view){ 0 };
 }
@@ -200,6 +222,92 @@ enum err partition_get(struct partition_store *store, struct arena *arena, struc
     assert_name(partition);
     const struct engine_key row = { .partition = partition, .key = key };
     return engine_get(store->engine, NULL, arena, &row, value);
+}
+
+/* --- marks --- */
+
+/* Names of partitions, in the order they were added; memory is an arena's. */
+struct name_list {
+    struct name_item *first;
+    struct name_item **end;
+};
+
+struct name_item {
+    struct name_item *next;
+    struct slice name;
+};
+
+static enum err list_marked(struct partition_store *store, struct arena *arena,
+                            struct name_list *list)
+{
+    const struct system_key prefix = system_prefix(SYSTEM_MARK);
+    const struct engine_scan scan = system_scan(&prefix);
+    struct engine_snapshot *snapshot = engine_snapshot_new(store->engine);
+    struct cursor *cursor = engine_scan(store->engine, snapshot, &scan);
+    struct slice key;
+    struct slice value;
+    enum err err = OK;
+    while (err == OK && (err = cursor_next(cursor, &key, &value)) == OK) {
+        struct slice name;
+        err = system_decode_mark_key(key, &name);
+        if (err != OK)
+            break;
+        struct name_item *item = arena_alloc(arena, sizeof(*item));
+        item->name = arena_copy(arena, name);
+        *list->end = item;
+        list->end = &item->next;
+    }
+    cursor_free(cursor);
+    engine_snapshot_free(store->engine, snapshot);
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err partition_each_marked(struct partition_store *store,
+                               bool (*fn)(void *arg, struct slice partition), void *arg)
+{
+    change_assert_outside();
+    struct arena arena = { 0 };
+    struct name_list list = { .end = &list.first };
+    const enum err err = list_marked(store, &arena, &list);
+    if (err == OK) {
+        const struct name_item *item = list.first;
+        while (item != NULL && fn(arg, item->name))
+            item = item->next;
+    }
+    arena_release(&arena);
+    return err;
+}
+
+/* --- checking --- */
+
+enum err partition_each(struct partition_store *store,
+                        bool (*fn)(void *arg, struct slice partition), void *arg)
+{
+    change_assert_outside();
+    return inspect_each(store->engine, fn, arg);
+}
+
+enum err partition_is_marked(struct partition_store *store, struct slice partition, bool *marked)
+{
+    change_assert_outside();
+    assert_name(partition);
+    return inspect_is_marked(store->engine, partition, marked);
+}
+
+enum err partition_each_owner(struct partition_store *store,
+                              void (*fn)(void *arg, const struct stream_range *range,
+                                         uint64_t owner),
+                              void *arg)
+{
+    change_assert_outside();
+    return inspect_each_owner(store->engine, fn, arg);
+}
+
+enum err partition_check(struct partition_store *store, struct partition_check *check)
+{
+    change_assert_outside();
+    assert(store->stream != NULL);
+    return inspect_check(store->engine, store->stream, check);
 }
 
 /* --- cursors --- */

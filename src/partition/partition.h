@@ -39,6 +39,7 @@
 
 struct partition_store;
 struct partition_lock;
+struct long_view;
 struct change;
 struct cursor;
 
@@ -53,6 +54,8 @@ struct partition_options {
     unsigned committers;    /* threads; 0 runs updates in the caller's thread (tests, simulation) */
     uint64_t contrary_seed; /* memory engine: not 0 re-runs decisions at random */
     uint64_t cache_bytes;   /* rocksdb engine: block cache; 0 for the default */
+    bool read_only;         /* rocksdb engine: the store is there and stays as it is; there are no
+                               updates, and nothing is settled or reclaimed */
 };
 
 /*
@@ -64,6 +67,12 @@ struct partition_options {
  *   ERR_IO, ERR_NO_SPACE
  */
 MUST_CHECK enum err partition_prepare_directory(const char *path, struct partition_lock **lock);
+
+/*
+ * The same for a data directory that is to be looked at: nothing is made.
+ *   ERR_NOT_FOUND   there is none at `path`
+ */
+MUST_CHECK enum err partition_lock_directory(const char *path, struct partition_lock **lock);
 
 /* Let go of the directory, after everything in it was closed.  NULL is fine. */
 void partition_lock_free(struct partition_lock *lock);
@@ -135,25 +144,47 @@ struct cursor *change_scan(struct change *change, struct slice prefix, struct sl
  *
  * To own a range that has an owner already (a copy), pin it first, under a view that shows it
  * live, and keep it pinned until `done`: otherwise it may be reclaimed in between.
+ *
+ * A partition disowns what it has owned itself: long views rely on it.
  */
 void change_own(struct change *change, const struct stream_range *range, uint64_t owner);
 void change_disown(struct change *change, const struct stream_range *range, uint64_t owner);
+
+/*
+ * Mark the partition, or remove its mark, atomically with the change: a marked partition has work
+ * to do in the background, and partition_each_marked finds it after a restart.  It does not matter
+ * whether it was marked before.  Each call writes a row, so a caller who knows leaves it out.
+ */
+void change_mark(struct change *change);
+void change_unmark(struct change *change);
 
 /* --- read --- */
 
 /*
  * A consistent state of a partition.  The caller owns the struct.  Payload ranges found through
- * a view can be pinned until it is closed.
+ * a view can be pinned until it is closed.  There are two kinds:
+ *
+ *   short   to look something up.  Reclaiming, in the whole store, waits for it.
+ *   long    to read for as long as a client takes.  While it is open no range it names is
+ *           reclaimed: stream_pin succeeds for it at any time.  Only the reclaiming of what its
+ *           own partition has let go of since is put off; everything else goes on.
+ *
+ * A view may be used and closed by another thread than opened it, by one at a time.
  */
 struct partition_view {
     struct partition_store *store;
     struct slice partition; /* the caller keeps the bytes */
     void *snapshot;
-    unsigned guard;
+    unsigned guard;              /* of the stream, while a short view is open */
+    struct long_view *long_view; /* at the reclaimer, while a long view is open; or NULL */
 };
 
 void partition_view_open(struct partition_store *store, struct slice partition,
                          struct partition_view *view);
+void partition_view_open_long(struct partition_store *store, struct slice partition,
+                              struct partition_view *view);
+
+/* Closes a view of either kind. */
 void partition_view_close(struct partition_view *view);
 
 /* The value of a key, copied into the arena.  ERR_NOT_FOUND; ERR_CORRUPT or ERR_IO. */
@@ -168,6 +199,15 @@ struct cursor *partition_view_scan(struct partition_view *view, struct slice pre
    ranges in the value may be gone by the time they are pinned. */
 MUST_CHECK enum err partition_get(struct partition_store *store, struct arena *arena,
                                   struct slice partition, struct slice key, struct slice *value);
+
+/*
+ * Call `fn` for every partition that is marked at this moment, in no order that matters, until it
+ * returns false.  `partition` is valid during the call.  `fn` may open views and submit updates;
+ * what they mark or unmark changes nothing about which partitions it is called for.
+ *   ERR_CORRUPT or ERR_IO, before the first call of `fn`
+ */
+MUST_CHECK enum err partition_each_marked(struct partition_store *store,
+                                          bool (*fn)(void *arg, struct slice partition), void *arg);
 
 /* --- cursors --- */
 
@@ -191,5 +231,46 @@ void cursor_free(struct cursor *cursor);
  * ranges were given back.
  */
 uint64_t partition_reclaim(struct partition_store *store);
+
+/* --- checking: while there are no updates --- */
+
+/*
+ * Call `fn` for every partition that has a key, until it returns false.  `partition` is valid
+ * during the call.  ERR_CORRUPT or ERR_IO.
+ */
+MUST_CHECK enum err partition_each(struct partition_store *store,
+                                   bool (*fn)(void *arg, struct slice partition), void *arg);
+
+/* Whether the partition is marked.  ERR_CORRUPT or ERR_IO. */
+MUST_CHECK enum err partition_is_marked(struct partition_store *store, struct slice partition,
+                                        bool *marked);
+
+/* Call `fn` for every owner of every range, by extent, offset and owner.  Rows that cannot be read
+   are left out: partition_check reports them.  ERR_CORRUPT or ERR_IO. */
+MUST_CHECK enum err partition_each_owner(struct partition_store *store,
+                                         void (*fn)(void *arg, const struct stream_range *range,
+                                                    uint64_t owner),
+                                         void *arg);
+
+/* What partition_check has seen. */
+struct partition_census {
+    uint64_t extent_count;
+    uint64_t live_bytes;        /* of payloads that have an owner */
+    uint64_t reclaimable_bytes; /* of the files: let go of, or never finished */
+};
+
+/*
+ * Compare the rows about ownership with each other and with the extents, and read every payload
+ * that has an owner.  `report` is called for each fault, with the range it is about, or NULL.  What
+ * the reclaimer will give back by itself is no fault, but counted.  Needs a stream.
+ *   ERR_CORRUPT or ERR_IO   the rows cannot be read to their end; that was reported too
+ */
+struct partition_check {
+    void (*report)(void *arg, const struct stream_range *range, const char *words);
+    void *arg;
+    struct partition_census census; /* result */
+};
+
+MUST_CHECK enum err partition_check(struct partition_store *store, struct partition_check *check);
 
 #endif

@@ -68,4 +68,14 @@ static inline void physical_key_set_past(struct physical_key *to, struct slice p
     to->bytes[to->len - 1]++;
 }
 
+/* The partition's name in a physical key; false if it has none. */
+static inline bool physical_key_partition(struct slice key, struct slice *partition)
+{
+    const size_t len = key.len == 0 ? 0 : (unsigned char)key.data[0];
+    if (key.len == 0 || len > PARTITION_ID_BYTES_MAX || key.len < 1 + len)
+        return false;
+    *partition = slice_make(key.data + 1, len);
+    return true;
+}
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "partition/heap.h"
+#include "partition/long_view.h"
 #include "partition/settle.h"
 #include "partition/system_row.h"
 
@@ -23,15 +24,22 @@ enum {
 /* A range under examination, and the F rows it had in the first snapshot. */
 struct candidate {
     struct stream_range range;
-    int64_t *ticks; /* in the pass's arena */
-    size_t tick_count;
+    const struct system_freed *rows; /* in the pass's arena */
+    size_t row_count;
 };
 
 /* What the rows of a range say in one snapshot. */
 struct census {
     bool owned;
-    int64_t *ticks; /* of the F rows, in the arena */
-    size_t tick_count;
+    struct system_freed *rows; /* in the arena */
+    size_t row_count;
+};
+
+/* Ranges that wait for a long view, each by a row that was blocked. */
+struct blocked_list {
+    struct system_freed *items;
+    size_t count;
+    size_t capacity;
 };
 
 struct reclaim {
@@ -49,9 +57,13 @@ struct reclaim {
     bool has_owned;               /* payloads were added: an extent may be full */
     bool must_sweep;              /* `todo` does not tell all: read the F rows */
     bool failed;                  /* the last pass did */
+    bool has_leftovers;           /* it left something in `again` or `empty` */
+    bool has_blocked;             /* it left something in `blocked` */
+    bool view_closed;             /* a long view was, since the last pass began */
     struct range_list todo;       /* disowned since the last pass */
     const struct candidate *busy; /* sorted; between their last check and their end */
     size_t busy_count;
+    struct long_view_list views; /* long views that are open */
 
     /* under pass, which is held during a pass */
     pthread_mutex_t pass;
@@ -59,7 +71,9 @@ struct reclaim {
     struct arena arena;      /* cleared after each slice */
     struct range_list again; /* pinned, or changed while we looked: for the next pass */
     struct range_list empty; /* of each extent to be removed, only the id */
-    uint64_t count;          /* given back in this pass */
+    struct blocked_list blocked;
+    struct long_view_table view_table; /* after the first snapshot of the slice */
+    uint64_t count;                    /* given back in this pass */
     struct stream_range slice[SLICE_RANGES_MAX];
     struct candidate candidates[SLICE_RANGES_MAX];
 };
@@ -117,6 +131,68 @@ static void set_busy(struct reclaim *reclaim, const struct candidate *candidates
         pthread_cond_broadcast(&reclaim->idle);
 }
 
+/* --- long views --- */
+
+struct long_view *reclaim_view_open(struct reclaim *reclaim, uint64_t partition_hash,
+                                    int64_t visible_tick)
+{
+    struct long_view *view = heap_new(sizeof(*view));
+    view->key = (struct long_view_key){ partition_hash, visible_tick };
+    pthread_mutex_lock(&reclaim->lock);
+    long_view_list_add(&reclaim->views, view);
+    pthread_mutex_unlock(&reclaim->lock);
+    return view;
+}
+
+void reclaim_view_close(struct reclaim *reclaim, struct long_view *view)
+{
+    pthread_mutex_lock(&reclaim->lock);
+    long_view_list_remove(&reclaim->views, view);
+    reclaim->view_closed = true;
+    /* A pass under way is followed by another look at view_closed. */
+    const bool wake = reclaim->has_blocked;
+    pthread_mutex_unlock(&reclaim->lock);
+    if (wake)
+        pthread_cond_signal(&reclaim->wake);
+    free(view);
+}
+
+static void look_at_views(struct reclaim *reclaim)
+{
+    pthread_mutex_lock(&reclaim->lock);
+    long_view_table_copy(&reclaim->view_table, &reclaim->views);
+    pthread_mutex_unlock(&reclaim->lock);
+    long_view_table_sort(&reclaim->view_table);
+}
+
+static void blocked_list_add(struct blocked_list *list, const struct system_freed *row)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity == 0 ? 16 : list->capacity * 2;
+        list->items = heap_resize(list->items, list->capacity, sizeof(*list->items));
+    }
+    list->items[list->count++] = *row;
+}
+
+/* Add to `todo` the ranges that wait for no view any more.  The rows are not read for it. */
+static void take_unblocked(struct reclaim *reclaim, struct range_list *todo)
+{
+    struct blocked_list *blocked = &reclaim->blocked;
+    look_at_views(reclaim);
+    size_t kept_count = 0;
+    for (size_t i = 0; i < blocked->count; i++) {
+        if (long_view_table_blocks(&reclaim->view_table, &blocked->items[i]))
+            blocked->items[kept_count++] = blocked->items[i];
+        else
+            range_list_add(todo, &blocked->items[i].range);
+    }
+    blocked->count = kept_count;
+    if (kept_count == 0) {
+        free(blocked->items);
+        *blocked = (struct blocked_list){ 0 };
+    }
+}
+
 /* --- examining ranges --- */
 
 static enum err find_owner(struct reclaim *reclaim, struct engine_snapshot *snapshot,
@@ -133,17 +209,18 @@ static enum err find_owner(struct reclaim *reclaim, struct engine_snapshot *snap
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static void add_tick(struct arena *arena, struct census *census, int64_t tick)
+static void add_row(struct arena *arena, struct census *census, const struct system_freed *row)
 {
     /* A range is let go of by few owners; room grows as 1, 2, 4, ... */
-    const size_t count = census->tick_count;
+    const size_t count = census->row_count;
     if ((count & (count - 1)) == 0) {
-        int64_t *ticks = arena_alloc(arena, (count == 0 ? 1 : 2 * count) * sizeof(*ticks));
+        struct system_freed *rows =
+            arena_alloc(arena, (count == 0 ? 1 : 2 * count) * sizeof(*rows));
         if (count > 0)
-            memcpy(ticks, census->ticks, count * sizeof(*ticks));
-        census->ticks = ticks;
+            memcpy(rows, census->rows, count * sizeof(*rows));
+        census->rows = rows;
     }
-    census->ticks[census->tick_count++] = tick;
+    census->rows[census->row_count++] = *row;
 }
 
 static enum err count_freed(struct reclaim *reclaim, struct engine_snapshot *snapshot,
@@ -156,15 +233,14 @@ static enum err count_freed(struct reclaim *reclaim, struct engine_snapshot *sna
     struct slice value;
     enum err err;
     while ((err = cursor_next(cursor, &key, &value)) == OK) {
-        struct stream_range freed;
-        uint64_t tick;
-        err = system_decode_range(key, value, &freed, &tick);
-        if (err == OK && (tick > INT64_MAX || freed.length != range->length))
+        struct system_freed freed;
+        err = system_decode_freed(key, value, &freed);
+        if (err == OK && freed.range.length != range->length)
             err = CORRUPT("extent %" PRIu64 " offset %" PRIu64 ": freed rows disagree",
                           range->extent_id, range->offset);
         if (err != OK)
             break;
-        add_tick(&reclaim->arena, census, (int64_t)tick);
+        add_row(&reclaim->arena, census, &freed);
     }
     cursor_free(cursor);
     return err == ERR_NOT_FOUND ? OK : err;
@@ -178,20 +254,19 @@ static enum err take_census(struct reclaim *reclaim, struct engine_snapshot *sna
     return err != OK ? err : count_freed(reclaim, snapshot, range, census);
 }
 
-static void delete_freed_rows(struct reclaim *reclaim, const struct stream_range *range,
-                              const int64_t *ticks, size_t tick_count)
+static void delete_freed_row(struct reclaim *reclaim, const struct system_freed *row)
 {
-    for (size_t i = 0; i < tick_count; i++) {
-        const struct system_key key = system_key_freed(range, ticks[i]);
-        system_delete(reclaim->group, &key);
-    }
+    assert(row != NULL);
+    const struct system_key key = system_key_freed(&row->range, row->tick);
+    system_delete(reclaim->group, &key);
 }
 
 /* The range is given back: its F rows go, and its bytes are no longer live. */
 static enum err account(struct reclaim *reclaim, const struct candidate *candidate)
 {
     const struct stream_range *range = &candidate->range;
-    delete_freed_rows(reclaim, range, candidate->ticks, candidate->tick_count);
+    for (size_t i = 0; i < candidate->row_count; i++)
+        delete_freed_row(reclaim, &candidate->rows[i]);
 
     const struct system_key key = system_key_extent(range->extent_id);
     const struct engine_key row = system_row(&key);
@@ -216,32 +291,56 @@ static enum err account(struct reclaim *reclaim, const struct candidate *candida
     return OK;
 }
 
-/* Step 1.  Returns in `*count` how many candidates there are; F rows of ranges with owners go. */
+/* A row for which a long view is waited for, or NULL. */
+static const struct system_freed *find_blocked(const struct reclaim *reclaim,
+                                               const struct census *census)
+{
+    for (size_t i = 0; i < census->row_count; i++) {
+        if (long_view_table_blocks(&reclaim->view_table, &census->rows[i]))
+            return &census->rows[i];
+    }
+    return NULL;
+}
+
+/* The range has an owner, who will write a row of its own: these go, but for those blocked. */
+static void drop_rows(struct reclaim *reclaim, const struct census *census)
+{
+    for (size_t i = 0; i < census->row_count; i++) {
+        if (!long_view_table_blocks(&reclaim->view_table, &census->rows[i]))
+            delete_freed_row(reclaim, &census->rows[i]);
+    }
+}
+
+/* Steps 1 and 2.  Returns in `*count` how many candidates there are. */
 static enum err choose(struct reclaim *reclaim, size_t slice_count, size_t *count)
 {
     *count = 0;
     struct engine_snapshot *snapshot = engine_snapshot_new(reclaim->engine);
+    look_at_views(reclaim); /* after the snapshot, and not before */
     enum err err = OK;
     for (size_t i = 0; err == OK && i < slice_count; i++) {
         const struct stream_range *range = &reclaim->slice[i];
         struct census census;
         err = take_census(reclaim, snapshot, range, &census);
-        if (err != OK || census.tick_count == 0)
+        if (err != OK || census.row_count == 0)
             continue;
+        const struct system_freed *blocked = find_blocked(reclaim, &census);
+        if (blocked != NULL)
+            blocked_list_add(&reclaim->blocked, blocked);
         if (census.owned)
-            delete_freed_rows(reclaim, range, census.ticks, census.tick_count);
-        else
+            drop_rows(reclaim, &census);
+        else if (blocked == NULL)
             reclaim->candidates[(*count)++] = (struct candidate){
                 .range = *range,
-                .ticks = census.ticks,
-                .tick_count = census.tick_count,
+                .rows = census.rows,
+                .row_count = census.row_count,
             };
     }
     engine_snapshot_free(reclaim->engine, snapshot);
     return err;
 }
 
-/* Steps 3 and 4.  The candidates are busy. */
+/* Steps 4 and 5.  The candidates are busy. */
 static enum err give_back(struct reclaim *reclaim, size_t count)
 {
     struct engine_snapshot *snapshot = engine_snapshot_new(reclaim->engine);
@@ -252,7 +351,7 @@ static enum err give_back(struct reclaim *reclaim, size_t count)
         err = take_census(reclaim, snapshot, &candidate->range, &census);
         if (err != OK)
             break;
-        if (census.owned || census.tick_count != candidate->tick_count ||
+        if (census.owned || census.row_count != candidate->row_count ||
             !stream_reclaim(reclaim->stream, &candidate->range)) {
             range_list_add(&reclaim->again, &candidate->range);
         } else {
@@ -341,7 +440,7 @@ static enum err reclaim_all(struct reclaim *reclaim)
         err = system_decode_range(key, value, &range, &tick);
         if (err == OK)
             range_list_add(&part, &range);
-        /* A range on both sides of a cut has no F row left when it is met again. */
+        /* A range on both sides of a cut is looked at twice, which does no harm. */
         if (err == OK && part.count == SLICE_RANGES_MAX) {
             err = reclaim_list(reclaim, &part);
             range_list_clear(&part);
@@ -385,8 +484,14 @@ static enum err make_pass(struct reclaim *reclaim)
     const bool must_sweep = reclaim->must_sweep;
     reclaim->must_sweep = false;
     reclaim->has_owned = false;
+    const bool view_closed = reclaim->view_closed;
+    reclaim->view_closed = false;
     pthread_mutex_unlock(&reclaim->lock);
 
+    if (must_sweep)
+        reclaim->blocked.count = 0; /* all are met again */
+    else if (view_closed)
+        take_unblocked(reclaim, &todo);
     enum err err = must_sweep ? reclaim_all(reclaim) : reclaim_list(reclaim, &todo);
     range_list_release(&todo);
     if (err == OK)
@@ -394,6 +499,13 @@ static enum err make_pass(struct reclaim *reclaim)
     if (err == OK)
         err = remove_empty(reclaim);
     return err;
+}
+
+/* Whether another pass would find something to do.  Under lock. */
+static bool has_work(const struct reclaim *reclaim)
+{
+    return reclaim->must_sweep || reclaim->todo.count > 0 || reclaim->has_owned ||
+           reclaim->has_leftovers || (reclaim->has_blocked && reclaim->view_closed);
 }
 
 uint64_t reclaim_pass(struct reclaim *reclaim)
@@ -407,8 +519,14 @@ uint64_t reclaim_pass(struct reclaim *reclaim)
     pthread_mutex_lock(&reclaim->lock);
     reclaim->failed = err != OK;
     reclaim->must_sweep |= err != OK;
+    reclaim->has_leftovers = reclaim->again.count > 0 || reclaim->empty.count > 0;
+    reclaim->has_blocked = reclaim->blocked.count > 0;
+    const bool wake = has_work(reclaim);
     pthread_mutex_unlock(&reclaim->lock);
     pthread_mutex_unlock(&reclaim->pass);
+    /* The thread may be asleep if it was not the thread that made the pass. */
+    if (wake)
+        pthread_cond_signal(&reclaim->wake);
     return count;
 }
 
@@ -430,22 +548,12 @@ static void wait_ms(struct reclaim *reclaim, int64_t ms)
         timed_out = pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until);
 }
 
-static bool has_leftovers(struct reclaim *reclaim)
-{
-    pthread_mutex_lock(&reclaim->pass);
-    const bool has = reclaim->again.count > 0 || reclaim->empty.count > 0;
-    pthread_mutex_unlock(&reclaim->pass);
-    return has;
-}
-
 static void *reclaim_main(void *arg)
 {
     struct reclaim *reclaim = arg;
-    bool leftovers = false;
     pthread_mutex_lock(&reclaim->lock);
     while (!reclaim->stopping) {
-        const bool freed = reclaim->must_sweep || reclaim->todo.count > 0;
-        if (!freed && !leftovers && !reclaim->has_owned) {
+        if (!has_work(reclaim)) {
             pthread_cond_wait(&reclaim->wake, &reclaim->lock);
             continue;
         }
@@ -454,7 +562,6 @@ static void *reclaim_main(void *arg)
             break;
         pthread_mutex_unlock(&reclaim->lock);
         reclaim_pass(reclaim);
-        leftovers = has_leftovers(reclaim);
         pthread_mutex_lock(&reclaim->lock);
     }
     pthread_mutex_unlock(&reclaim->lock);
@@ -511,6 +618,9 @@ void reclaim_close(struct reclaim *reclaim)
         pthread_cond_signal(&reclaim->wake);
         pthread_join(reclaim->thread, NULL);
     }
+    assert(reclaim->views.count == 0);
+    free(reclaim->blocked.items);
+    long_view_table_release(&reclaim->view_table);
     engine_group_free(reclaim->group);
     arena_release(&reclaim->arena);
     range_list_release(&reclaim->todo);

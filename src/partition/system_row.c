@@ -1,6 +1,7 @@
 #include "partition/system_row.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/encoding.h"
 #include "base/log.h"
@@ -8,7 +9,19 @@
 enum {
     EXTENT_KEY_BYTES = 1 + 8,
     RANGE_KEY_BYTES = 1 + 3 * 8,
+    OWNER_VALUE_BYTES = 8,
+    FREED_VALUE_BYTES = 2 * 8,
+    MARK_KEY_BYTES_MAX = 1 + PARTITION_ID_BYTES_MAX,
 };
+
+/* FNV-1a. */
+uint64_t system_partition_hash(struct slice partition)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < partition.len; i++)
+        hash = (hash ^ (uint8_t)partition.data[i]) * UINT64_C(1099511628211);
+    return hash;
+}
 
 struct system_key system_prefix(enum system_kind kind)
 {
@@ -111,7 +124,9 @@ enum err system_decode_extent(struct slice value, struct system_extent *extent)
 enum err system_decode_range(struct slice key, struct slice value, struct stream_range *range,
                              uint64_t *last)
 {
-    if (key.len != RANGE_KEY_BYTES || value.len != 8 || number_at(value, 0) == 0)
+    const bool freed = key.len > 0 && key.data[0] == SYSTEM_FREED;
+    const size_t value_bytes = freed ? FREED_VALUE_BYTES : OWNER_VALUE_BYTES;
+    if (key.len != RANGE_KEY_BYTES || value.len != value_bytes || number_at(value, 0) == 0)
         return CORRUPT("a row of a range has a key of %zu and a value of %zu bytes, or no length",
                        key.len, value.len);
     range->extent_id = number_at(key, 1);
@@ -121,11 +136,42 @@ enum err system_decode_range(struct slice key, struct slice value, struct stream
     return OK;
 }
 
+enum err system_decode_freed(struct slice key, struct slice value, struct system_freed *freed)
+{
+    uint64_t tick;
+    const enum err err = system_decode_range(key, value, &freed->range, &tick);
+    if (err != OK)
+        return err;
+    if (value.len != FREED_VALUE_BYTES || tick > INT64_MAX)
+        return CORRUPT("a freed row has a value of %zu bytes or a tick out of range", value.len);
+    freed->tick = (int64_t)tick;
+    freed->partition_hash = number_at(value, 8);
+    return OK;
+}
+
+enum err system_decode_mark_key(struct slice key, struct slice *partition)
+{
+    if (key.len < 2 || key.len > MARK_KEY_BYTES_MAX)
+        return CORRUPT("the key of a mark has %zu bytes", key.len);
+    *partition = slice_from(key, 1);
+    return OK;
+}
+
 void system_put_number(struct engine_group *group, const struct system_key *key, uint64_t number)
 {
     const struct engine_key row = system_row(key);
     uint8_t value[8];
     put_be64(value, number);
+    engine_group_put(group, &row, slice_make(value, sizeof(value)));
+}
+
+void system_put_freed(struct engine_group *group, const struct system_freed *freed)
+{
+    const struct system_key key = system_key_freed(&freed->range, freed->tick);
+    const struct engine_key row = system_row(&key);
+    uint8_t value[FREED_VALUE_BYTES];
+    put_be64(value, freed->range.length);
+    put_be64(value + 8, freed->partition_hash);
     engine_group_put(group, &row, slice_make(value, sizeof(value)));
 }
 
@@ -143,5 +189,30 @@ void system_put_extent(struct engine_group *group, uint64_t extent_id,
 void system_delete(struct engine_group *group, const struct system_key *key)
 {
     const struct engine_key row = system_row(key);
+    engine_group_delete(group, &row);
+}
+
+/* The mark's place for the engine; `bytes` holds its key. */
+static struct engine_key mark_row(struct slice partition, uint8_t bytes[MARK_KEY_BYTES_MAX])
+{
+    assert(partition.len > 0);
+    assert(partition.len <= PARTITION_ID_BYTES_MAX);
+    bytes[0] = SYSTEM_MARK;
+    memcpy(bytes + 1, partition.data, partition.len);
+    return (struct engine_key){ .key = slice_make(bytes, 1 + partition.len) };
+}
+
+void system_put_mark(struct engine_group *group, struct slice partition)
+{
+    uint8_t bytes[MARK_KEY_BYTES_MAX];
+    const struct engine_key row = mark_row(partition, bytes);
+    static const uint8_t one = 1; /* a value is never empty */
+    engine_group_put(group, &row, slice_make(&one, sizeof(one)));
+}
+
+void system_delete_mark(struct engine_group *group, struct slice partition)
+{
+    uint8_t bytes[MARK_KEY_BYTES_MAX];
+    const struct engine_key row = mark_row(partition, bytes);
     engine_group_delete(group, &row);
 }

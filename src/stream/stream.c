@@ -35,13 +35,18 @@ static void add_name(void *arg, const char *name)
         log_warn("stream", "%s/%s is not an extent; it is left alone", EXTENT_DIRECTORY, name);
 }
 
-static enum err open_directory(struct stream *stream)
+static enum err make_directory(struct stream *stream)
 {
-    enum err err = io_mkdir(stream->io, EXTENT_DIRECTORY);
+    const enum err err = io_mkdir(stream->io, EXTENT_DIRECTORY);
     if (err != OK && err != ERR_EXISTS)
         return err;
     /* Even when it was there: the run that made it may have ended before this sync. */
-    err = io_sync_dir(stream->io, ".");
+    return io_sync_dir(stream->io, ".");
+}
+
+static enum err open_directory(struct stream *stream)
+{
+    const enum err err = stream->options.read_only ? OK : make_directory(stream);
     if (err != OK)
         return err;
     return io_list(stream->io, EXTENT_DIRECTORY, add_name, stream);

@@ -64,6 +64,7 @@ struct stream_range {
 struct stream_options {
     uint64_t extent_bytes;
     uint64_t dedicated_bytes;
+    bool read_only; /* nothing is written, not even the directory: for looking at what is there */
 };
 
 struct stream;
@@ -197,5 +198,26 @@ void stream_mark_settled(struct stream *stream, uint64_t extent_id);
  * reader has it pinned, or it takes payloads, or the disk refuses.
  */
 bool stream_unlink(struct stream *stream, uint64_t extent_id);
+
+/* --- checking --- */
+
+/* Whether a range, as metadata names it, can be one. */
+bool stream_range_is_valid(const struct stream_range *range);
+
+/* Call `fn` for each extent there is, in no particular order. */
+void stream_each_extent(struct stream *stream, void (*fn)(void *arg, uint64_t extent_id),
+                        void *arg);
+
+/* ERR_NOT_FOUND if there is no such extent; ERR_CORRUPT if its file has gone since; ERR_IO. */
+MUST_CHECK enum err stream_extent_size(struct stream *stream, uint64_t extent_id,
+                                       uint64_t *size_bytes);
+
+/* Read all of a range and compare it with its checksums.  ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err stream_check(struct stream *stream, const struct stream_range *range);
+
+/* Where the first byte that is not zero lies, from `begin` on; `end` if there is none before it.
+   ERR_NOT_FOUND if there is no such extent; ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err stream_find_bytes(struct stream *stream, uint64_t extent_id, uint64_t begin,
+                                      uint64_t end, uint64_t *at);
 
 #endif

@@ -173,6 +173,24 @@ static struct cursor *memory_scan(struct engine *engine, struct engine_snapshot 
     return &cursor->cursor;
 }
 
+static enum err memory_next_partition(struct engine *engine, struct engine_snapshot *snapshot,
+                                      struct arena *arena, struct slice after,
+                                      struct slice *partition)
+{
+    (void)engine;
+    struct physical_key prefix;
+    struct physical_key past;
+    physical_key_set(&prefix, after, (struct slice){ 0 });
+    physical_key_set_past(&past, physical_key_slice(&prefix));
+    const struct tree_entry *entry = tree_find_from(snapshot->root, physical_key_slice(&past));
+    if (entry == NULL)
+        return ERR_NOT_FOUND;
+    const bool named = physical_key_partition(tree_entry_key(entry), partition);
+    assert(named);
+    *partition = arena_copy(arena, *partition);
+    return OK;
+}
+
 /* --- groups --- */
 
 static struct engine_group *memory_group_new(struct engine *engine)
@@ -324,6 +342,7 @@ static const struct engine_ops memory_ops = {
     .snapshot_free = memory_snapshot_free,
     .get = memory_get,
     .scan = memory_scan,
+    .next_partition = memory_next_partition,
     .group_new = memory_group_new,
     .group_free = memory_group_free,
     .group_get = memory_group_get,

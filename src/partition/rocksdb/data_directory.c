@@ -152,11 +152,12 @@ static enum err take(struct partition_lock *lock, const char *path)
     return err == ERR_NOT_FOUND ? write_format(lock->directory, path) : err;
 }
 
-enum err partition_prepare_directory(const char *path, struct partition_lock **lock)
+/* Open the directory and `take` it. */
+static enum err open_and_take(const char *path,
+                              enum err (*take_opened)(struct partition_lock *lock,
+                                                      const char *path),
+                              struct partition_lock **lock)
 {
-    const enum err made = make_directory(path);
-    if (made != OK)
-        return made;
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return system_error("opening", path);
@@ -164,13 +165,31 @@ enum err partition_prepare_directory(const char *path, struct partition_lock **l
     struct partition_lock *taken = heap_new(sizeof(*taken));
     taken->directory = directory;
     taken->file = -1;
-    const enum err err = take(taken, path);
+    const enum err err = take_opened(taken, path);
     if (err != OK) {
         partition_lock_free(taken);
         return err;
     }
     *lock = taken;
     return OK;
+}
+
+enum err partition_prepare_directory(const char *path, struct partition_lock **lock)
+{
+    const enum err made = make_directory(path);
+    return made == OK ? open_and_take(path, take, lock) : made;
+}
+
+/* As take, of a directory that has data already. */
+static enum err take_existing(struct partition_lock *lock, const char *path)
+{
+    const enum err err = check_format(lock->directory, path);
+    return err == OK ? take(lock, path) : err;
+}
+
+enum err partition_lock_directory(const char *path, struct partition_lock **lock)
+{
+    return access(path, F_OK) == 0 ? open_and_take(path, take_existing, lock) : ERR_NOT_FOUND;
 }
 
 void partition_lock_free(struct partition_lock *lock)

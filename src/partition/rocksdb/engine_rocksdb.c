@@ -182,6 +182,7 @@ static const struct engine_ops rocks_ops = {
     .snapshot_free = rocks_snapshot_free,
     .get = rocks_get,
     .scan = rocks__scan,
+    .next_partition = rocks__next_partition,
     .group_new = rocks__group_new,
     .group_free = rocks__group_free,
     .group_get = rocks__group_get,
@@ -194,7 +195,21 @@ static const struct engine_ops rocks_ops = {
     .group_commit = rocks__group_commit,
 };
 
-enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engine **engine)
+enum open_mode {
+    OPEN_TO_USE,
+    OPEN_READ_ONLY,
+};
+
+static rocksdb_t *open_database(const struct rocks_engine *rocks, const char *meta,
+                                enum open_mode mode, char **message)
+{
+    if (mode == OPEN_READ_ONLY)
+        return rocksdb_open_for_read_only(rocks->options, meta, 0, message);
+    return rocksdb_open(rocks->options, meta, message);
+}
+
+static enum err open_engine(const char *path, uint64_t cache_bytes, enum open_mode mode,
+                            struct engine **engine)
 {
     char meta[PATH_MAX];
     const int len = snprintf(meta, sizeof(meta), "%s/meta", path);
@@ -213,7 +228,7 @@ enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engi
     rocks->write_lazy = rocksdb_writeoptions_create();
 
     char *message = NULL;
-    rocks->db = rocksdb_open(rocks->options, meta, &message);
+    rocks->db = open_database(rocks, meta, mode, &message);
     if (message != NULL) {
         rocks_release(rocks);
         const bool locked = strstr(message, "lock ") != NULL && strstr(message, "/LOCK") != NULL;
@@ -224,4 +239,15 @@ enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engi
     malloc_trim(0);
     *engine = &rocks->engine;
     return OK;
+}
+
+enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes, struct engine **engine)
+{
+    return open_engine(path, cache_bytes, OPEN_TO_USE, engine);
+}
+
+enum err engine_rocksdb_open_read_only(const char *path, uint64_t cache_bytes,
+                                       struct engine **engine)
+{
+    return open_engine(path, cache_bytes, OPEN_READ_ONLY, engine);
 }

@@ -21,4 +21,11 @@
 MUST_CHECK enum err engine_rocksdb_open(const char *path, uint64_t cache_bytes,
                                         struct engine **engine);
 
+/*
+ * Open a database that is there; no group is committed.  RocksDB replays its log in memory, takes
+ * no lock, and writes nothing but a file of its own messages.  ERR_CORRUPT, ERR_IO.
+ */
+MUST_CHECK enum err engine_rocksdb_open_read_only(const char *path, uint64_t cache_bytes,
+                                                  struct engine **engine);
+
 #endif

@@ -159,6 +159,33 @@ struct cursor *rocks__scan(struct engine *engine, struct engine_snapshot *snapsh
     return &cursor->cursor;
 }
 
+enum err rocks__next_partition(struct engine *engine, struct engine_snapshot *snapshot,
+                               struct arena *arena, struct slice after, struct slice *partition)
+{
+    struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    struct physical_key prefix;
+    struct physical_key past;
+    physical_key_set(&prefix, after, (struct slice){ 0 });
+    physical_key_set_past(&past, physical_key_slice(&prefix));
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(rocks->db, snapshot->read);
+    rocksdb_iter_seek(iterator, past.bytes, past.len);
+    char *message = NULL;
+    enum err err = OK;
+    if (rocksdb_iter_valid(iterator)) {
+        struct slice physical;
+        physical.data = rocksdb_iter_key(iterator, &physical.len);
+        if (physical_key_partition(physical, partition))
+            *partition = arena_copy(arena, *partition);
+        else
+            err = CORRUPT("a stored key of %zu bytes names no partition", physical.len);
+    } else {
+        rocksdb_iter_get_error(iterator, &message);
+        err = message == NULL ? ERR_NOT_FOUND : rocks__error("reading keys", message);
+    }
+    rocksdb_iter_destroy(iterator);
+    return err;
+}
+
 struct cursor *rocks__group_scan(struct engine_group *group, const struct engine_scan *scan)
 {
     struct rocks_group *mine = (struct rocks_group *)group;

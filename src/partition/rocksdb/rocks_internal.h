@@ -51,6 +51,8 @@ enum err rocks__group_commit(struct engine_group *group, enum engine_durability 
 /* rocks_cursor.c: cursors over a snapshot and inside a group */
 struct cursor *rocks__scan(struct engine *engine, struct engine_snapshot *snapshot,
                            const struct engine_scan *scan);
+enum err rocks__next_partition(struct engine *engine, struct engine_snapshot *snapshot,
+                               struct arena *arena, struct slice after, struct slice *partition);
 struct cursor *rocks__group_scan(struct engine_group *group, const struct engine_scan *scan);
 
 /* engine_rocksdb.c: a failed read in our words; logs the message and frees it. */

@@ -35,6 +35,17 @@ static void rows_of_ranges_are_decoded_as_they_were_made(void **state)
     assert_memory_equal(&range, &RANGE, sizeof(range));
     assert_int_equal(last, 42);
 
+    uint8_t length_and_hash[16];
+    put_be64(length_and_hash, RANGE.length);
+    put_be64(length_and_hash + 8, 99);
+    const struct system_key freed_key = system_key_freed(&RANGE, 43);
+    struct system_freed freed;
+    assert_int_equal(
+        system_decode_freed(bytes_of(&freed_key), slice_make(length_and_hash, 16), &freed), OK);
+    assert_memory_equal(&freed.range, &RANGE, sizeof(freed.range));
+    assert_int_equal(freed.tick, 43);
+    assert_int_equal(freed.partition_hash, 99);
+
     const struct system_key extent = system_key_extent(7);
     uint64_t extent_id;
     assert_int_equal(system_decode_extent_key(bytes_of(&extent), &extent_id), OK);
@@ -71,6 +82,21 @@ static void bytes_that_are_not_in_the_format_are_corrupt(void **state)
                                          slice_make(ones, 8), &range, &number),
                      ERR_CORRUPT);
     assert_int_equal(system_decode_range(bytes_of(&owner), slice_make(bytes, 9), &range, &number),
+                     ERR_CORRUPT);
+    /* A freed row without the hash of its partition, and one with a tick that is none. */
+    static const uint8_t many_ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    struct system_key freed_key = system_key_freed(&RANGE, 43);
+    struct system_freed freed;
+    assert_int_equal(system_decode_freed(bytes_of(&freed_key), slice_make(ones, 8), &freed),
+                     ERR_CORRUPT);
+    freed_key.bytes[1 + 2 * 8] = 0xFF;
+    assert_int_equal(system_decode_freed(bytes_of(&freed_key), slice_make(many_ones, 16), &freed),
+                     ERR_CORRUPT);
+    /* A mark of no partition, and of one with too long a name. */
+    static const uint8_t long_key[1 + PARTITION_ID_BYTES_MAX + 1] = { 'M' };
+    struct slice name;
+    assert_int_equal(system_decode_mark_key(slice_make(long_key, 1), &name), ERR_CORRUPT);
+    assert_int_equal(system_decode_mark_key(slice_make(long_key, sizeof(long_key)), &name),
                      ERR_CORRUPT);
     assert_int_equal(system_decode_extent(slice_make(bytes, 15), &extent), ERR_CORRUPT);
     assert_int_equal(system_decode_extent_key(slice_make(bytes, 8), &number), ERR_CORRUPT);
