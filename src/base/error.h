@@ -39,6 +39,7 @@
     X(ERR_MISSING_HEADER, "a required header is missing")                                          \
     X(ERR_UNSUPPORTED_HEADER, "a header is not supported here")                                    \
     X(ERR_INVALID_INPUT, "an input is not valid")                                                  \
+    X(ERR_OUT_OF_RANGE_INPUT, "an input is out of range")                                          \
     X(ERR_UNSUPPORTED_VERB, "the resource does not support the method")                            \
     X(ERR_MISSING_CONTENT_LENGTH, "the body's length was not announced")                           \
     X(ERR_BODY_TOO_LARGE, "the body is longer than the operation allows")                          \
@@ -54,6 +55,21 @@
     X(ERR_BOTH_RANGE_MD5_AND_CRC64, "both hashes of a range were asked for")                       \
     X(ERR_INVALID_RANGE, "the range does not overlap the resource")                                \
     X(ERR_MULTIPLE_CONDITIONS, "conditions were combined that may not be")                         \
+    X(ERR_INVALID_XML, "a document is not the XML it should be")                                   \
+    X(ERR_INVALID_XML_VALUE, "the text of an XML element is not valid")                            \
+    X(ERR_MISSING_QUERY_PARAMETER, "a required query parameter is missing")                        \
+    X(ERR_EXCLUSIVE_QUERY_PARAMETERS, "two query parameters exclude each other")                   \
+    X(ERR_INVALID_BLOCK_ID, "a block id is not base64 of at most 64 bytes")                        \
+    X(ERR_INVALID_BLOCK, "a block does not fit the others of its blob")                            \
+    X(ERR_INVALID_BLOCK_LIST, "a block list names a block that is not there")                      \
+    X(ERR_BLOCK_LIST_TOO_LONG, "a block list is longer than allowed")                              \
+    X(ERR_BLOCK_COUNT, "the blob has as many blocks as it may have")                               \
+    X(ERR_UNCOMMITTED_BLOCK_COUNT, "the blob has as many uncommitted blocks as it may have")       \
+    X(ERR_INVALID_PAGE_RANGE, "a range does not fit the pages of the blob")                        \
+    X(ERR_EMPTY_TAG_NAME, "a tag has no name")                                                     \
+    X(ERR_DUPLICATE_TAG_NAMES, "a tag is given twice")                                             \
+    X(ERR_TAGS_TOO_LARGE, "there are too many or too long tags")                                   \
+    X(ERR_INVALID_TAG, "a tag has characters it may not have")                                     \
     X(ERR_CONDITIONS_NOT_SUPPORTED, "the operation takes no conditions")                           \
     X(ERR_NOT_IMPLEMENTED, "the operation does not exist in this server")                          \
     /* Who is asking, and may they. */                                                             \
@@ -77,6 +93,42 @@
     X(ERR_BLOB_NOT_FOUND, "there is no such blob")                                                 \
     X(ERR_BLOB_EXISTS, "the blob exists already")                                                  \
     X(ERR_INVALID_BLOB_TYPE, "the operation is not for this type of blob")                         \
+    X(ERR_CANNOT_OVERWRITE_TYPE, "the blob is of another type")                                    \
+    X(ERR_OPERATION_ON_SNAPSHOT, "a snapshot cannot be changed")                                   \
+    X(ERR_SNAPSHOTS_PRESENT, "the blob has snapshots")                                             \
+    X(ERR_BLOB_SEALED, "the append blob is sealed")                                                \
+    X(ERR_BLOB_ARCHIVED, "the blob is archived")                                                   \
+    X(ERR_BLOB_REHYDRATING, "the blob is being rehydrated")                                        \
+    X(ERR_TIER_NOT_FOR_TYPE, "the access tier is not for this type of blob")                       \
+    X(ERR_INVALID_TIER, "there is no such access tier")                                            \
+    X(ERR_SEQUENCE_CONDITION_NOT_MET, "a condition on the sequence number does not hold")          \
+    X(ERR_SEQUENCE_INCREMENT_TOO_LARGE, "the sequence number cannot be incremented")               \
+    X(ERR_APPEND_POSITION_NOT_MET, "the blob does not end where the append is to begin")           \
+    X(ERR_MAX_SIZE_NOT_MET, "the blob would be longer than the request allows")                    \
+    X(ERR_PREVIOUS_SNAPSHOT_NOT_FOUND, "there is no such previous snapshot")                       \
+    X(ERR_PREVIOUS_SNAPSHOT_NEWER, "the previous snapshot is newer")                               \
+    X(ERR_BLOB_OVERWRITTEN, "the blob was written anew since the previous snapshot")               \
+    X(ERR_PENDING_COPY, "a copy to the blob is under way")                                         \
+    X(ERR_NO_PENDING_COPY, "no copy to the blob is under way")                                     \
+    X(ERR_COPY_ID_MISMATCH, "another copy to the blob is under way")                               \
+    X(ERR_TARGET_CONDITION_NOT_MET, "a condition on the copy's destination does not hold")         \
+    X(ERR_SOURCE_CONDITION_NOT_MET, "a condition on the copy's source does not hold")              \
+    X(ERR_COPY_SOURCE_NOT_MODIFIED, "the copy's source is the one the client has")                 \
+    X(ERR_COPY_SOURCE_CONDITION, "the copy's source does not meet a condition")                    \
+    X(ERR_COPY_SOURCE_UNAUTHORIZED, "the copy's source wants another credential")                  \
+    X(ERR_COPY_SOURCE_FORBIDDEN, "the copy's source may not be read")                              \
+    X(ERR_COPY_SOURCE_NOT_FOUND, "the copy's source does not exist")                               \
+    X(ERR_COPY_SOURCE_CONFLICT, "the copy's source is in no state to be read")                     \
+    X(ERR_COPY_SOURCE_UNREACHABLE, "the copy's source does not answer")                            \
+    X(ERR_COPY_SOURCE_TOO_LARGE, "the copy's source is longer than allowed")                       \
+    X(ERR_INVALID_SOURCE_TYPE, "the copy's source is a blob of another type")                      \
+    X(ERR_INCREMENTAL_NEEDS_SNAPSHOT, "the source of an incremental copy is not a snapshot")       \
+    X(ERR_INCREMENTAL_EARLIER_SNAPSHOT, "the source snapshot is earlier than the last one copied") \
+    X(ERR_INCREMENTAL_OTHER_BLOB, "the source is another blob than the one copied before")         \
+    X(ERR_INFINITE_LEASE_REQUIRED, "the lease must be an infinite one")                            \
+    X(ERR_CORS_HEADER_MISSING, "a preflight lacks a header it must have")                          \
+    X(ERR_CORS_REFUSED, "no CORS rule allows the request")                                         \
+    X(ERR_PUBLIC_ACCESS_REFUSED, "public access is not permitted")                                 \
     X(ERR_NOT_MODIFIED, "the resource is the one the reader has")                                  \
     X(ERR_CONDITION_NOT_MET, "a condition of the request does not hold")                           \
     X(ERR_UNSATISFIABLE_CONDITION, "a condition of the request can never hold")                    \

@@ -71,7 +71,8 @@ enum err condition_add_etags(struct condition_etags *etags, struct slice value)
 bool condition_is_empty(const struct condition *condition)
 {
     return !condition->if_match.present && !condition->if_none_match.present &&
-           !condition->has_modified_since && !condition->has_unmodified_since;
+           !condition->has_modified_since && !condition->has_unmodified_since &&
+           condition->if_tags == NULL;
 }
 
 /* --- one header against the state; an absent header holds --- */

@@ -44,6 +44,8 @@ struct condition_etags {
     int64_t etags[CONDITION_ETAGS_MAX];
 };
 
+struct tag_predicate;
+
 /* A value.  All zero bytes is "no condition". */
 struct condition {
     struct condition_etags if_match;
@@ -52,6 +54,8 @@ struct condition {
     bool has_unmodified_since;
     int64_t modified_since;   /* ticks of a whole second */
     int64_t unmodified_since; /* ticks of a whole second */
+    /* x-ms-if-tags, or NULL: of blobs, and checked after the others (service/blob/tag.h) */
+    const struct tag_predicate *if_tags;
 };
 
 /* The stored state a condition is checked against. */

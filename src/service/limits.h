@@ -33,6 +33,9 @@ enum {
        bounded in memory; the client goes on with the marker, as it must anyway. */
     LIMIT_LIST_BODY_BYTES = 4 * 1024 * 1024,
 
+    /* Ranges in an answer of Get Page Ranges, since 2020-10-02. */
+    LIMIT_PAGE_RANGES_MAX = 10000,
+
     /* x-ms-client-request-id is echoed up to this length (Lease Blob and others). */
     LIMIT_CLIENT_REQUEST_ID_MAX = 1024,
 
@@ -65,6 +68,23 @@ enum {
        measurement behind the number is in docs/benchmarks.md. */
     LIMIT_INLINE_PAYLOAD_BYTES = 8 * 1024,
 
+    /* A body that is read whole before it is looked at: XML, batches.  50,000 entries of a block
+       list with ids of 64 bytes take about 6 MiB. */
+    LIMIT_DOCUMENT_BYTES = 8 * 1024 * 1024,
+
+    /* Blocks: ids of up to 64 bytes before base64; 50,000 in a list, 100,000 uncommitted, which are
+       kept for a week after the last Put Block (Put Block, Put Block List). */
+    LIMIT_BLOCK_ID_BYTES_MAX = 64,
+    LIMIT_COMMITTED_BLOCKS = 50000,
+    LIMIT_UNCOMMITTED_BLOCKS = 100000,
+    LIMIT_UNCOMMITTED_LIFE_SEC = 7 * 24 * 60 * 60,
+
+    /* CORS rules of a service, all lists together (Cross-Origin Resource Sharing support). */
+    LIMIT_CORS_BYTES_MAX = 2 * 1024,
+
+    /* A batch of requests (Blob Batch). */
+    LIMIT_BATCH_BYTES = 4 * 1024 * 1024,
+
     /* Query parameters of one request; the reference names about thirty. */
     LIMIT_QUERY_PARAMETERS_MAX = 64,
 };
@@ -73,5 +93,18 @@ enum {
 #define LIMIT_PUT_BLOB_BYTES         (INT64_C(5000) * 1024 * 1024)
 #define LIMIT_PUT_BLOB_BYTES_2016    (INT64_C(256) * 1024 * 1024)
 #define LIMIT_PUT_BLOB_BYTES_EARLIER (INT64_C(64) * 1024 * 1024)
+
+/* Append Block: 100 MiB since 2022-11-02, 4 MiB before.  Put Page: 4 MiB. */
+#define LIMIT_APPEND_BLOCK_BYTES         (UINT64_C(100) * 1024 * 1024)
+#define LIMIT_APPEND_BLOCK_BYTES_EARLIER (UINT64_C(4) * 1024 * 1024)
+#define LIMIT_PUT_PAGE_BYTES             (UINT64_C(4) * 1024 * 1024)
+
+/* Copy Blob From URL. */
+#define LIMIT_COPY_FROM_URL_BYTES (INT64_C(256) * 1024 * 1024)
+
+/* Put Block: 4,000 MiB since 2019-12-12, 100 MiB since 2016-05-31, 4 MiB before. */
+#define LIMIT_PUT_BLOCK_BYTES         (INT64_C(4000) * 1024 * 1024)
+#define LIMIT_PUT_BLOCK_BYTES_2016    (INT64_C(100) * 1024 * 1024)
+#define LIMIT_PUT_BLOCK_BYTES_EARLIER (INT64_C(4) * 1024 * 1024)
 
 #endif

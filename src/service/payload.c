@@ -67,6 +67,11 @@ enum err payload_writer_finish(struct payload_writer *writer)
     return writer->stream == NULL ? OK : stream_writer_finish(writer->stream);
 }
 
+uint64_t payload_writer_length(const struct payload_writer *writer)
+{
+    return writer->length_bytes;
+}
+
 const uint8_t *payload_writer_md5(const struct payload_writer *writer)
 {
     assert(writer->finished);
@@ -139,8 +144,11 @@ enum err payload_reader_open(struct service *service, struct partition_view *vie
         if (err == OK)
             arena_on_clear(arena, reader_cleanup, reader->pin);
         return err;
+    case CONTENT_SEGMENTS:
+        break;
     }
-    return CORRUPT("content %llu is in no known place", (unsigned long long)content->id);
+    return CORRUPT("content %llu is in no place to be opened here",
+                   (unsigned long long)content->id);
 }
 
 enum err payload_read(struct payload_reader *reader, uint64_t offset, void *buf, size_t len)
@@ -149,6 +157,8 @@ enum err payload_read(struct payload_reader *reader, uint64_t offset, void *buf,
     assert(len <= reader->length_bytes - offset);
     if (len == 0)
         return OK;
+    if (reader->read != NULL)
+        return reader->read(reader->source, offset, buf, len);
     if (reader->pin != NULL)
         return stream_read(reader->pin, offset, buf, len);
     memcpy(buf, reader->bytes.data + offset, len);

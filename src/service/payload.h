@@ -25,16 +25,18 @@
 
 /* Where content is stored.  A value, part of a blob's record. */
 enum content_place {
-    CONTENT_EMPTY,  /* no bytes at all */
-    CONTENT_INLINE, /* a row of the blob's partition */
-    CONTENT_EXTENT, /* a range of an extent */
+    CONTENT_EMPTY,    /* no bytes at all */
+    CONTENT_INLINE,   /* a row of the blob's partition */
+    CONTENT_EXTENT,   /* a range of an extent */
+    CONTENT_SEGMENTS, /* pieces listed in rows of the blob's partition (service/blob/segments.h) */
 };
 
 struct content {
     enum content_place place;
-    uint64_t id; /* unique; names the inline row and owns the range */
+    uint64_t id; /* unique; names the rows and owns the range */
     uint64_t length_bytes;
     struct stream_range range; /* CONTENT_EXTENT only */
+    bool shared;               /* other records of the partition may name it too */
 };
 
 /* --- in --- */
@@ -51,6 +53,7 @@ MUST_CHECK enum err payload_writer_append(struct payload_writer *writer, struct 
 /* All bytes are there: the hashes are known from here on.  ERR_NO_SPACE, ERR_IO. */
 MUST_CHECK enum err payload_writer_finish(struct payload_writer *writer);
 
+uint64_t payload_writer_length(const struct payload_writer *writer); /* in bytes */
 const uint8_t *payload_writer_md5(const struct payload_writer *writer);
 uint64_t payload_writer_crc64(const struct payload_writer *writer);
 
@@ -73,10 +76,15 @@ struct payload_reader {
     uint64_t length_bytes;
     struct slice bytes;     /* inline content */
     struct stream_pin *pin; /* content in an extent, or NULL */
+
+    /* Content in pieces: how to read it, or NULL. */
+    enum err (*read)(void *source, uint64_t offset, void *buf, size_t len);
+    void *source;
 };
 
 /*
- * Open content found through `view`.  `inline_key` is where inline bytes are.
+ * Open content found through `view`, but for CONTENT_SEGMENTS (segments_open).  `inline_key` is
+ * where inline bytes are.
  *   ERR_CORRUPT   the bytes the record names are not there; ERR_IO
  */
 MUST_CHECK enum err payload_reader_open(struct service *service, struct partition_view *view,

@@ -31,6 +31,12 @@ enum row_kind {
     ROW_BLOB = 2,
     ROW_GARBAGE = 3, /* a deleted container that is to be reclaimed */
     ROW_CLOSED = 4,  /* a blob partition that takes no more writes */
+    ROW_SEGMENTS = 5,
+    ROW_NUMBER = 6,      /* a single number, under tag 1 */
+    ROW_BLOCK = 7,       /* an uncommitted block */
+    ROW_UNCOMMITTED = 8, /* a blob that has uncommitted blocks */
+    ROW_SERVICE = 9,     /* properties of the blob service of an account */
+    ROW_TAG = 10,        /* an entry of the tag index; it has no fields */
 };
 
 /* --- writing: begin, add fields, use strbuf_slice --- */

@@ -12,7 +12,21 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
+#include "service/blob/block.h"
+#include "service/blob/page.h"
+#include "service/blob/segments.h"
+#include "service/blob/snapshot.h"
+#include "service/blob/tag.h"
+#include "service/blob/tag_index.h"
+#include "service/blob/tier.h"
+
+struct slice blob_record_key(struct arena *arena, const struct blob_name *name)
+{
+    return name->snapshot == 0 ? blob_key(arena, name->blob)
+                               : snapshot_key(arena, name->blob, name->snapshot);
+}
 
 /* --- reads --- */
 
@@ -25,12 +39,11 @@ static struct condition_state state_of(const struct blob *blob, bool exists)
     };
 }
 
-static enum err get_in_view(struct service *service, struct partition_view *view,
-                            struct arena *arena, const struct blob_get_request *request,
-                            struct blob *blob, struct payload_reader *payload)
+enum err blob_get_in_view(struct service *service, struct partition_view *view, struct arena *arena,
+                          const struct blob_get_request *request, struct blob *blob)
 {
     struct slice row;
-    enum err err = partition_view_get(view, arena, blob_key(arena, request->name.blob), &row);
+    enum err err = partition_view_get(view, arena, blob_record_key(arena, &request->name), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_BLOB_NOT_FOUND;
     if (err == OK)
@@ -43,10 +56,30 @@ static enum err get_in_view(struct service *service, struct partition_view *view
         const struct condition_state state = state_of(blob, true);
         err = condition_check_read(&request->condition, &state);
     }
+    if (err == OK)
+        err = tag_check(request->condition.if_tags, &blob->tags);
+    if (err == OK)
+        tier_settle(blob, clock_now(service->clock));
     if (err == OK && request->want_payload)
-        err = payload_reader_open(service, view, arena, &blob->content,
-                                  content_key(arena, blob->content.id), payload);
+        err = tier_check_online(blob);
     return err;
+}
+
+static void close_view(void *view)
+{
+    partition_view_close(view);
+}
+
+/* The same state for as long as the arena lives: for content that is read piece by piece. */
+static enum err get_in_long_view(struct service *service, struct slice partition,
+                                 struct arena *arena, const struct blob_get_request *request,
+                                 struct blob *blob, struct payload_reader *payload)
+{
+    struct partition_view *view = arena_alloc(arena, sizeof(*view));
+    partition_view_open_long(service->store, partition, view);
+    arena_on_clear(arena, close_view, view);
+    const enum err err = blob_get_in_view(service, view, arena, request, blob);
+    return err == OK ? content_open(service, view, arena, &blob->content, payload) : err;
 }
 
 enum err blob_get(struct service *service, struct arena *arena,
@@ -59,132 +92,25 @@ enum err blob_get(struct service *service, struct arena *arena,
         return err;
     struct partition_view view;
     partition_view_open(service->store, partition, &view);
-    err = get_in_view(service, &view, arena, request, blob, payload);
+    err = blob_get_in_view(service, &view, arena, request, blob);
+    const bool in_pieces = err == OK && blob->content.place == CONTENT_SEGMENTS;
+    if (err == OK && request->want_payload && !in_pieces)
+        err = content_open(service, &view, arena, &blob->content, payload);
     partition_view_close(&view);
-    return err;
-}
-
-/* How much of `name` is a common beginning: up to and including the first delimiter after the
-   prefix; 0 when there is none. */
-static size_t common_len(struct slice name, struct slice prefix, struct slice delimiter)
-{
-    if (delimiter.len == 0)
-        return 0;
-    for (size_t at = prefix.len; at + delimiter.len <= name.len; at++)
-        if (memcmp(name.data + at, delimiter.data, delimiter.len) == 0)
-            return at + delimiter.len;
-    return 0;
-}
-
-/* The first key after all keys of names that begin with `common`. */
-static struct slice key_after(struct arena *arena, struct slice common)
-{
-    const struct slice prefix = blob_key_prefix(arena, common);
-    char *bytes = arena_bytes(arena, prefix.len);
-    memcpy(bytes, prefix.data, prefix.len);
-    /* Names are UTF-8, whose bytes are never ff. */
-    assert((unsigned char)bytes[prefix.len - 1] != 0xff);
-    bytes[prefix.len - 1]++;
-    return slice_make(bytes, prefix.len);
-}
-
-/* One step of a listing: emit the entry at the cursor.  `row_arena` is cleared for each. */
-static enum err list_step(const struct blob_list_request *request, struct arena *row_arena,
-                          struct cursor *cursor, struct slice name, struct slice row,
-                          int64_t now_ms, bool *more)
-{
-    const size_t common = common_len(name, request->prefix, request->delimiter);
-    if (common > 0) {
-        const struct slice beginning = arena_copy(row_arena, slice_head(name, common));
-        *more = request->emit(request->arg, beginning, NULL);
-        cursor_seek(cursor, key_after(row_arena, beginning));
-        return OK;
-    }
-    struct blob blob;
-    const enum err err = blob_decode(row_arena, row, &blob);
-    if (err != OK)
-        return err;
-    lease_settle(&blob.lease, now_ms);
-    *more = request->emit(request->arg, name, &blob);
-    return OK;
-}
-
-/* No name has a NUL, which ends the name in a key: nothing begins with such a prefix. */
-static bool can_begin_names(struct slice prefix)
-{
-    return slice_find_byte(prefix, '\0') == prefix.len;
-}
-
-static enum err list_in_view(struct service *service, struct partition_view *view,
-                             struct arena *arena, const struct blob_list_request *request,
-                             struct slice *next)
-{
-    const int64_t now_ms = clock_now(service->clock) / CLOCK_TICKS_PER_MS;
-    struct cursor *cursor = partition_view_scan(
-        view, blob_key_prefix(arena, request->prefix),
-        request->from.len == 0 ? (struct slice){ 0 } : blob_key_prefix(arena, request->from));
-    struct arena row_arena = { 0 };
-    bool more = request->results_max > 0;
-    enum err err = OK;
-    for (size_t count = 0; err == OK; count++) {
-        struct slice key;
-        struct slice row;
-        struct slice name;
-        err = cursor_next(cursor, &key, &row);
-        if (err == OK)
-            err = blob_key_name(key, &name);
-        if (err != OK)
-            break;
-        if (!more || count == request->results_max) {
-            *next = arena_copy(arena, name);
-            break;
-        }
-        arena_clear(&row_arena);
-        err = list_step(request, &row_arena, cursor, name, row, now_ms, &more);
-    }
-    arena_release(&row_arena);
-    cursor_free(cursor);
-    return err == ERR_NOT_FOUND ? OK : err;
-}
-
-enum err blob_list(struct service *service, struct arena *arena,
-                   const struct blob_list_request *request, struct slice *next)
-{
-    *next = (struct slice){ 0 };
-    struct slice partition;
-    enum err err = container_find_blobs(service, arena, &request->container, &partition);
-    if (err != OK || !can_begin_names(request->prefix))
-        return err;
-    struct partition_view view;
-    partition_view_open(service->store, partition, &view);
-    err = list_in_view(service, &view, arena, request, next);
-    partition_view_close(&view);
+    if (in_pieces && request->want_payload)
+        return get_in_long_view(service, partition, arena, request, blob, payload);
     return err;
 }
 
 /* --- changes --- */
 
-static int64_t change_now_ms(const struct change *change)
+int64_t change_now_ms(const struct change *change)
 {
     return change_now(change) / CLOCK_TICKS_PER_MS;
 }
 
-void blob_drop_content(struct change *change, const struct content *content)
-{
-    switch (content->place) {
-    case CONTENT_EMPTY:
-        break;
-    case CONTENT_INLINE:
-        change_delete(change, content_key(change_arena(change), content->id));
-        break;
-    case CONTENT_EXTENT:
-        change_disown(change, &content->range, content->id);
-        break;
-    }
-}
-
-/* Read the record a change is about.  ERR_BLOB_NOT_FOUND; ERR_CONTAINER_NOT_FOUND when closed. */
-static enum err change_get_blob(struct change *change, struct slice name, struct blob *blob)
+enum err blob_decide_get_record(struct change *change, const struct blob_name *name,
+                                struct blob *blob)
 {
     struct arena *arena = change_arena(change);
     struct slice row;
@@ -193,21 +119,42 @@ static enum err change_get_blob(struct change *change, struct slice name, struct
         return ERR_CONTAINER_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
-    err = change_get(change, blob_key(arena, name), &row);
+    err = change_get(change, blob_record_key(arena, name), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_BLOB_NOT_FOUND;
-    return err == OK ? blob_decode(arena, row, blob) : err;
+    if (err == OK)
+        err = blob_decode(arena, row, blob);
+    if (err == OK)
+        tier_settle(blob, change_now(change));
+    return err;
 }
 
-static void change_put_blob(struct change *change, struct slice name, const struct blob *blob)
+enum err blob_decide_get(struct change *change, struct slice name, struct blob *blob)
+{
+    return blob_decide_get_record(change, &(struct blob_name){ .blob = name }, blob);
+}
+
+void blob_decide_put_record(struct change *change, const struct blob_name *name,
+                            const struct blob *blob)
 {
     struct arena *arena = change_arena(change);
-    change_put(change, blob_key(arena, name), blob_encode(arena, blob));
+    change_put(change, blob_record_key(arena, name), blob_encode(arena, blob));
+}
+
+void blob_decide_put(struct change *change, struct slice name, const struct blob *blob)
+{
+    blob_decide_put_record(change, &(struct blob_name){ .blob = name }, blob);
 }
 
 static const struct uuid *lease_id_of(const struct blob_change *request)
 {
     return request->has_lease_id ? &request->lease_id : NULL;
+}
+
+/* Until a copy is over, nobody but the copy changes its destination. */
+static enum err check_no_pending_copy(const struct blob *blob)
+{
+    return blob->copy.status == BLOB_COPY_PENDING ? ERR_PENDING_COPY : OK;
 }
 
 /* Lease and conditions of a request that replaces the blob, which may not exist. */
@@ -218,50 +165,89 @@ static enum err check_replace(const struct change *change, const struct blob_cha
         return ERR_UNAUTHORIZED_OVERWRITE;
     struct lease none = { 0 };
     struct lease *lease = exists ? &old->lease : &none;
-    const enum err err =
+    enum err err =
         lease_check_write(lease, LEASE_OF_BLOB, lease_id_of(request), change_now_ms(change));
     if (err != OK)
         return err;
     const struct condition_state state = state_of(old, exists);
-    return condition_check_replace(&request->condition, &state,
-                                   request->has_lease_id && lease_is_locked(lease));
+    err = condition_check_replace(&request->condition, &state,
+                                  request->has_lease_id && lease_is_locked(lease));
+    if (err == OK)
+        err = tag_check(request->condition.if_tags, &old->tags);
+    if (err == OK)
+        err = check_no_pending_copy(old);
+    return err == OK && exists ? tier_check_online(old) : err;
+}
+
+/* A blob that is written anew stays in its tier unless the request names one. */
+static void choose_tier(const struct change *change, const struct blob_change *request,
+                        const struct blob *old, struct blob *blob)
+{
+    if (blob->type != BLOB_BLOCK)
+        return;
+    if (request->tier.len > 0) {
+        blob->tier = request->tier;
+        blob->tier_changed_at = change_now(change);
+    } else if (old->type == BLOB_BLOCK) {
+        blob->tier = old->tier;
+        blob->tier_changed_at = old->tier_changed_at;
+    }
+}
+
+enum err blob_decide_for_replace(struct change *change, const struct blob_change *request,
+                                 struct blob *old, bool *exists)
+{
+    *old = (struct blob){ 0 };
+    const enum err err = blob_decide_get(change, request->name.blob, old);
+    if (err != OK && err != ERR_BLOB_NOT_FOUND)
+        return err;
+    *exists = err == OK;
+    return check_replace(change, request, old, *exists);
+}
+
+enum err blob_decide_replace(struct change *change, struct blob_change *request,
+                             const struct blob *old, bool exists, struct blob *blob)
+{
+    enum err err = exists ? content_drop(change, &old->content) : OK;
+    if (err == OK)
+        err = uncommitted_discard(change, request->name.blob);
+    if (err != OK)
+        return err;
+    blob->etag = change_now(change);
+    blob->made_at = change_now(change);
+    blob->created_at = exists ? old->created_at : change_now(change);
+    blob->lease = old->lease;
+    lease_forget(&blob->lease, change_now_ms(change));
+    blob->tags = request->tags;
+    tag_index_update(change, request->name.blob, &old->tags, &blob->tags);
+    choose_tier(change, request, old, blob);
+    blob_decide_put(change, request->name.blob, blob);
+    request->etag = blob->etag;
+    return OK;
 }
 
 static enum err put_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
-    struct blob old = { 0 };
-    enum err err = change_get_blob(change, request->name.blob, &old);
-    if (err != OK && err != ERR_BLOB_NOT_FOUND)
-        return err;
-    const bool exists = err == OK;
-    err = check_replace(change, request, &old, exists);
+    struct blob old;
+    bool exists;
+    const enum err err = blob_decide_for_replace(change, request, &old, &exists);
     if (err != OK)
         return err;
-    if (exists)
-        blob_drop_content(change, &old.content);
-
     struct blob blob = {
-        .etag = change_now(change),
-        .created_at = exists ? old.created_at : change_now(change),
         .properties = request->properties,
         .metadata = request->metadata,
-        .lease = old.lease,
     };
-    lease_forget(&blob.lease, change_now_ms(change));
     const uint64_t content_id = (uint64_t)change_now(change);
     blob.content = payload_writer_store(request->payload, change, content_id,
                                         content_key(change_arena(change), content_id));
-    change_put_blob(change, request->name.blob, &blob);
-    request->etag = blob.etag;
-    return OK;
+    return blob_decide_replace(change, request, &old, exists, &blob);
 }
 
-/* Read an existing blob for a request that changes it; lease and conditions hold afterwards. */
-static enum err get_for_write(struct change *change, const struct blob_change *request,
-                              struct blob *blob)
+enum err blob_decide_checked(struct change *change, const struct blob_change *request,
+                             struct blob *blob)
 {
-    enum err err = change_get_blob(change, request->name.blob, blob);
+    enum err err = blob_decide_get_record(change, &request->name, blob);
     if (err == OK)
         err = lease_check_write(&blob->lease, LEASE_OF_BLOB, lease_id_of(request),
                                 change_now_ms(change));
@@ -269,67 +255,103 @@ static enum err get_for_write(struct change *change, const struct blob_change *r
         const struct condition_state state = state_of(blob, true);
         err = condition_check_write(&request->condition, &state);
     }
-    return err;
+    if (err == OK)
+        err = tag_check(request->condition.if_tags, &blob->tags);
+    return err == OK ? check_no_pending_copy(blob) : err;
 }
 
-/* Store an existing blob that a request has changed: it gets a new ETag. */
-static enum err put_changed(struct change *change, struct blob_change *request, struct blob *blob)
+enum err blob_decide_for_write(struct change *change, const struct blob_change *request,
+                               struct blob *blob)
+{
+    const enum err err = blob_decide_checked(change, request, blob);
+    return err == OK ? tier_check_online(blob) : err;
+}
+
+void blob_decide_put_changed(struct change *change, struct blob_change *request, struct blob *blob)
 {
     blob->etag = change_now(change);
     lease_forget(&blob->lease, change_now_ms(change));
-    change_put_blob(change, request->name.blob, blob);
+    if (!request->keeps_copy)
+        blob->copy = (struct blob_copy){ 0 };
+    blob_decide_put(change, request->name.blob, blob);
     request->etag = blob->etag;
-    return OK;
 }
 
 static enum err set_properties_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
     struct blob blob;
-    const enum err err = get_for_write(change, request, &blob);
+    enum err err = blob_decide_for_write(change, request, &blob);
     if (err != OK)
         return err;
-    blob.properties = request->properties;
-    return put_changed(change, request, &blob);
+    if (!request->keep_properties)
+        blob.properties = request->properties;
+    if (request->page != NULL)
+        err = page_properties_apply(change, request->page, &blob);
+    if (err != OK)
+        return err;
+    blob_decide_put_changed(change, request, &blob);
+    request->type = blob.type;
+    request->sequence_number = blob.sequence_number;
+    return OK;
 }
 
 static enum err set_metadata_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
     struct blob blob;
-    const enum err err = get_for_write(change, request, &blob);
+    const enum err err = blob_decide_for_write(change, request, &blob);
     if (err != OK)
         return err;
     blob.metadata = request->metadata;
-    return put_changed(change, request, &blob);
+    blob_decide_put_changed(change, request, &blob);
+    return OK;
+}
+
+/* Delete one snapshot and nothing else. */
+static enum err delete_snapshot(struct change *change, const struct blob_change *request)
+{
+    struct blob blob;
+    const enum err err = blob_decide_checked(change, request, &blob);
+    if (err != OK)
+        return err;
+    change_delete(change, blob_record_key(change_arena(change), &request->name));
+    return content_drop(change, &blob.content);
 }
 
 static enum err delete_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
     struct blob blob;
-    const enum err err = get_for_write(change, request, &blob);
-    if (err != OK)
+    if (request->name.snapshot != 0)
+        return delete_snapshot(change, request);
+    enum err err = blob_decide_checked(change, request, &blob);
+    if (err == ERR_BLOB_NOT_FOUND)
+        return uncommitted_delete(change, request);
+    if (err == OK)
+        err = snapshots_delete(change, request->name.blob, request->snapshots);
+    if (err != OK || request->snapshots == BLOB_SNAPSHOTS_ONLY)
         return err;
-    blob_drop_content(change, &blob.content);
+    tag_index_update(change, request->name.blob, &blob.tags, &(struct metadata){ 0 });
     change_delete(change, blob_key(change_arena(change), request->name.blob));
-    return OK;
+    err = content_drop(change, &blob.content);
+    return err == OK ? uncommitted_discard(change, request->name.blob) : err;
 }
 
-static void put_settle(struct service_change *base, enum err err)
+static void payload_settle(struct service_change *base, enum err err)
 {
     struct blob_change *request = (struct blob_change *)base;
     if (err == OK)
         payload_writer_commit(request->payload);
 }
 
-static void put_synced(void *arg)
+static void payload_synced(void *arg)
 {
     struct blob_change *request = arg;
-    service_update(request->base.service, &request->base, request->partition, put_decide);
+    service_update(request->base.service, &request->base, request->partition, request->decide);
 }
 
-void blob_put(struct service *service, struct blob_change *change)
+void blob_start_payload(struct service *service, struct blob_change *change, change_fn *decide)
 {
     const enum err err = container_find_blobs(service, change->base.arena, &change->name.container,
                                               &change->partition);
@@ -338,12 +360,18 @@ void blob_put(struct service *service, struct blob_change *change)
         return;
     }
     change->base.service = service;
-    change->base.settle = put_settle;
-    payload_writer_sync(change->payload, put_synced, change);
+    change->base.settle = payload_settle;
+    change->decide = decide;
+    payload_writer_sync(change->payload, payload_synced, change);
 }
 
-static void start(struct service *service, struct service_change *base,
-                  const struct container_name *container, change_fn *decide)
+void blob_put(struct service *service, struct blob_change *change)
+{
+    blob_start_payload(service, change, put_decide);
+}
+
+void blob_start(struct service *service, struct service_change *base,
+                const struct container_name *container, change_fn *decide)
 {
     struct slice partition;
     const enum err err = container_find_blobs(service, base->arena, container, &partition);
@@ -355,34 +383,38 @@ static void start(struct service *service, struct service_change *base,
 
 void blob_set_properties(struct service *service, struct blob_change *change)
 {
-    start(service, &change->base, &change->name.container, set_properties_decide);
+    blob_start(service, &change->base, &change->name.container, set_properties_decide);
 }
 
 void blob_set_metadata(struct service *service, struct blob_change *change)
 {
-    start(service, &change->base, &change->name.container, set_metadata_decide);
+    blob_start(service, &change->base, &change->name.container, set_metadata_decide);
 }
 
 void blob_delete(struct service *service, struct blob_change *change)
 {
-    start(service, &change->base, &change->name.container, delete_decide);
+    blob_start(service, &change->base, &change->name.container, delete_decide);
 }
 
 static enum err lease_decide(struct change *change, void *arg)
 {
     struct blob_lease *request = arg;
     struct blob blob;
-    enum err err = change_get_blob(change, request->name.blob, &blob);
+    enum err err = blob_decide_get(change, request->name.blob, &blob);
     if (err == OK) {
         const struct condition_state state = state_of(&blob, true);
         err = condition_check_write(&request->condition, &state);
     }
     if (err == OK)
+        err = tag_check(request->condition.if_tags, &blob.tags);
+    if (err == OK)
+        err = check_no_pending_copy(&blob);
+    if (err == OK)
         err = lease_request_apply(&request->lease, &blob.lease, change_now_ms(change));
     if (err != OK)
         return err;
     /* A lease action changes neither the ETag nor Last-Modified. */
-    change_put_blob(change, request->name.blob, &blob);
+    blob_decide_put(change, request->name.blob, &blob);
     request->etag = blob.etag;
     request->lease_now = blob.lease;
     return OK;
@@ -390,5 +422,5 @@ static enum err lease_decide(struct change *change, void *arg)
 
 void blob_lease(struct service *service, struct blob_lease *change)
 {
-    start(service, &change->base, &change->name.container, lease_decide);
+    blob_start(service, &change->base, &change->name.container, lease_decide);
 }

@@ -33,28 +33,71 @@ struct blob_properties {
     struct slice content_md5; /* 16 bytes, or empty */
 };
 
+enum blob_type {
+    BLOB_BLOCK,
+    BLOB_APPEND,
+    BLOB_PAGE,
+};
+
+enum blob_copy_status {
+    BLOB_COPY_NONE, /* the blob was not made by a copy, or was changed since */
+    BLOB_COPY_PENDING,
+    BLOB_COPY_SUCCESS,
+    BLOB_COPY_ABORTED,
+    BLOB_COPY_FAILED,
+};
+
+/* The last copy into a blob.  All zero bytes is none. */
+struct blob_copy {
+    enum blob_copy_status status;
+    struct uuid id;
+    struct slice source;      /* URL, as the client gave it */
+    struct slice description; /* why it failed, or empty */
+    uint64_t copied_bytes;
+    uint64_t total_bytes;
+    int64_t completed_at; /* ticks; 0 while pending */
+    bool incremental;
+    int64_t source_snapshot; /* ticks; of incremental copies: the last one copied */
+};
+
 /* A blob's record. */
 struct blob {
+    enum blob_type type;
     int64_t etag;       /* also Last-Modified */
     int64_t created_at; /* ticks; kept when the blob is overwritten */
+    int64_t made_at;    /* ticks; the Put Blob or copy that made the content it began with */
     struct content content;
     struct blob_properties properties;
     struct metadata metadata;
     struct lease lease;
+    struct metadata tags;
+    struct slice tier;               /* "Hot", "Cool", ...; empty: inferred */
+    int64_t tier_changed_at;         /* ticks; 0 if never */
+    struct slice archive_status;     /* "rehydrate-pending-to-hot", ... or empty */
+    struct slice rehydrate_priority; /* "High", "Standard" while that is so, or empty */
+    struct blob_copy copy;
+
+    /* append blobs; block_count of block blobs too */
+    uint64_t block_count; /* committed */
+    bool sealed;
+
+    /* page blobs */
+    uint64_t sequence_number;
 };
 
 /* The record's stored form.  Decoded slices point into the row.  ERR_CORRUPT. */
 struct slice blob_encode(struct arena *arena, const struct blob *blob);
 MUST_CHECK enum err blob_decode(struct arena *arena, struct slice row, struct blob *blob);
 
-/* In a decision: content that no record names any more is removed or disowned. */
-void blob_drop_content(struct change *change, const struct content *content);
-
 /* Which blob, under which name. */
 struct blob_name {
     struct container_name container;
     struct slice blob;
+    int64_t snapshot; /* the tick it was taken at; 0: the base blob */
 };
+
+/* The key of the record. */
+struct slice blob_record_key(struct arena *arena, const struct blob_name *name);
 
 /* --- reads --- */
 
@@ -67,34 +110,66 @@ struct blob_get_request {
 };
 
 /*
- * The record, and its bytes if they are wanted; both in the arena.  The lease is settled.
+ * The record, and its bytes if they are wanted; both in the arena.  Lease and tier are settled.
  *   ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND
- *   the errors of lease_check_read and condition_check_read, in this order
+ *   the errors of lease_check_read, condition_check_read and tag_check, in this order
+ *   ERR_BLOB_ARCHIVED, ERR_BLOB_REHYDRATING   the bytes are wanted
  */
 MUST_CHECK enum err blob_get(struct service *service, struct arena *arena,
                              const struct blob_get_request *request, struct blob *blob,
                              struct payload_reader *payload);
 
+/* A place in a listing: a name (or beginning of names) and, among what has that name, a
+   snapshot. */
+struct blob_position {
+    struct slice name; /* empty: the beginning, or the end */
+    int64_t snapshot;  /* 0: before the first snapshot; BLOB_POSITION_BASE: at the base blob */
+};
+
+enum {
+    BLOB_POSITION_BASE = -1,
+};
+
+struct blob_list_entry {
+    struct slice name;
+    int64_t snapshot;        /* 0: not a snapshot */
+    const struct blob *blob; /* NULL: a common beginning of names, or a blob not committed yet */
+    bool is_uncommitted;     /* there are only uncommitted blocks of it */
+};
+
 struct blob_list_request {
     struct container_name container;
     struct slice prefix;
     struct slice delimiter; /* UTF-8; empty: every blob is listed */
-    struct slice from;      /* the name (or beginning of names) to start at, or empty */
+    struct blob_position from;
+    bool with_snapshots;
+    bool with_uncommitted;
     size_t results_max;
-    /* Called for each entry in order of name; false ends the page after it.  `blob` is NULL for a
-       common beginning of names up to the delimiter.  Both are valid during the call. */
-    bool (*emit)(void *arg, struct slice name, const struct blob *blob);
+    /* Called for each entry in order: by name, the snapshots of a name from the oldest on and then
+       its base blob.  False ends the page after it.  The entry is valid during the call; lease and
+       tier are settled. */
+    bool (*emit)(void *arg, const struct blob_list_entry *entry);
     void *arg;
 };
 
 /*
- * One page of a container's blobs, as they were at one instant.  `*next` is the name the next page
- * begins with, in the arena; empty when there is none.  ERR_CONTAINER_NOT_FOUND.
+ * One page of a container's blobs, as they were at one instant.  `*next` is where the next page
+ * begins, in the arena; its name is empty when there is none.  It is another
+ * than request->from.  ERR_CONTAINER_NOT_FOUND.
  */
 MUST_CHECK enum err blob_list(struct service *service, struct arena *arena,
-                              const struct blob_list_request *request, struct slice *next);
+                              const struct blob_list_request *request, struct blob_position *next);
 
 /* --- changes; see service/service.h for their life --- */
+
+/* What Delete Blob does about snapshots. */
+enum blob_snapshots {
+    BLOB_SNAPSHOTS_NONE,    /* there must be none */
+    BLOB_SNAPSHOTS_INCLUDE, /* they are deleted with the blob */
+    BLOB_SNAPSHOTS_ONLY,    /* they are deleted and the blob is kept */
+};
+
+struct page_properties;
 
 struct blob_change {
     struct service_change base;
@@ -104,14 +179,24 @@ struct blob_change {
     struct uuid lease_id;
     struct blob_properties properties; /* blob_put, blob_set_properties */
     struct metadata metadata;          /* blob_put, blob_set_metadata */
+    struct metadata tags;              /* blob_put, blob_set_tags: checked and in order (tag.h) */
+    struct slice tier;                 /* blob_put: a tier of tier.h; empty: inherited */
+    enum blob_snapshots snapshots;     /* blob_delete */
     struct payload_writer *payload;    /* blob_put: finished */
     bool create_only;                  /* blob_put: the caller may not overwrite */
+    bool keeps_copy; /* the blob still counts as the copy it was made by: Put Page */
+
+    const struct page_properties *page; /* blob_set_properties: more of a page blob, or NULL */
+    bool keep_properties;               /* blob_set_properties: only what `page` says */
 
     /* results */
-    int64_t etag; /* of the blob afterwards */
+    int64_t etag;             /* of the blob afterwards */
+    enum blob_type type;      /* blob_set_properties */
+    uint64_t sequence_number; /* the same */
 
     /* for the service */
     struct slice partition;
+    change_fn *decide;
 };
 
 /*
@@ -122,13 +207,17 @@ struct blob_change {
  */
 void blob_put(struct service *service, struct blob_change *change);
 
-/* Replace all properties.  ERR_BLOB_NOT_FOUND and the errors of a write. */
+/* Replace all properties.  ERR_BLOB_NOT_FOUND, the errors of a write and of
+   page_properties_apply. */
 void blob_set_properties(struct service *service, struct blob_change *change);
 
 /* Replace all metadata.  The same errors. */
 void blob_set_metadata(struct service *service, struct blob_change *change);
 
-/* The same errors. */
+/*
+ * Delete the blob, its snapshots, or the one snapshot that the name says.  The same errors, and
+ *   ERR_SNAPSHOTS_PRESENT   the blob has snapshots, which are to be kept
+ */
 void blob_delete(struct service *service, struct blob_change *change);
 
 struct blob_lease {

@@ -92,6 +92,11 @@ struct slice container_key(struct arena *arena, struct slice container)
     return slice_make(letter_and(arena, 'c', container, 0), 1 + container.len);
 }
 
+struct slice service_properties_key(struct arena *arena, char letter)
+{
+    return slice_make(letter_and(arena, 'p', slice_make(&letter, 1), 0), 2);
+}
+
 struct slice garbage_key(struct arena *arena, uint64_t incarnation)
 {
     return letter_and_number(arena, 'g', incarnation);
@@ -106,12 +111,42 @@ struct slice blob_partition(struct arena *arena, uint64_t incarnation)
     return slice_make(bytes, 11);
 }
 
-struct slice blob_key(struct arena *arena, struct slice blob)
+static struct slice version_key(struct arena *arena, struct slice blob, uint64_t version)
 {
     char *bytes = letter_and(arena, 'b', blob, BLOB_KEY_SUFFIX_BYTES);
     bytes[1 + blob.len] = '\0';
-    memset(bytes + 1 + blob.len + 1, 0xff, 8);
+    put_be64((uint8_t *)bytes + 1 + blob.len + 1, version);
     return slice_make(bytes, 1 + blob.len + BLOB_KEY_SUFFIX_BYTES);
+}
+
+struct slice blob_key(struct arena *arena, struct slice blob)
+{
+    return version_key(arena, blob, UINT64_MAX);
+}
+
+struct slice snapshot_key(struct arena *arena, struct slice blob, int64_t snapshot)
+{
+    return version_key(arena, blob, (uint64_t)snapshot);
+}
+
+struct slice block_prefix(struct arena *arena, struct slice blob)
+{
+    char *bytes = letter_and(arena, 'u', blob, 1);
+    bytes[1 + blob.len] = '\0';
+    return slice_make(bytes, 1 + blob.len + 1);
+}
+
+struct slice block_key(struct arena *arena, struct slice blob, struct slice block_id)
+{
+    char *bytes = letter_and(arena, 'u', blob, 1 + block_id.len);
+    bytes[1 + blob.len] = '\0';
+    memcpy(bytes + 1 + blob.len + 1, block_id.data, block_id.len);
+    return slice_make(bytes, 1 + blob.len + 1 + block_id.len);
+}
+
+struct slice uncommitted_key(struct arena *arena, struct slice blob)
+{
+    return slice_make(letter_and(arena, 'w', blob, 0), 1 + blob.len);
 }
 
 struct slice content_key(struct arena *arena, uint64_t content_id)
@@ -124,9 +159,103 @@ struct slice closed_key(void)
     return slice_of("x");
 }
 
+static struct slice letter_and_two(struct arena *arena, char letter, uint64_t first,
+                                   uint64_t second)
+{
+    char *bytes = arena_bytes(arena, 17);
+    bytes[0] = letter;
+    put_be64((uint8_t *)bytes + 1, first);
+    put_be64((uint8_t *)bytes + 9, second);
+    return slice_make(bytes, 17);
+}
+
+struct slice segments_key(struct arena *arena, uint64_t content_id, uint64_t end)
+{
+    return letter_and_two(arena, 'k', content_id, end);
+}
+
+struct slice segments_prefix(struct arena *arena, uint64_t content_id)
+{
+    return letter_and_number(arena, 'k', content_id);
+}
+
+struct slice share_count_key(struct arena *arena, uint64_t content_id)
+{
+    return letter_and_number(arena, 'n', content_id);
+}
+
+struct slice owner_key(struct arena *arena, uint64_t payload_id, uint64_t owner)
+{
+    return letter_and_two(arena, 'v', payload_id, owner);
+}
+
+struct slice owner_prefix(struct arena *arena, uint64_t payload_id)
+{
+    return letter_and_number(arena, 'v', payload_id);
+}
+
+struct slice dropped_key(struct arena *arena, uint64_t content_id)
+{
+    return letter_and_number(arena, 'z', content_id);
+}
+
+struct slice unfinished_key(struct arena *arena, uint64_t content_id)
+{
+    return letter_and_number(arena, 'y', content_id);
+}
+
+struct slice pending_copy_key(struct arena *arena, struct slice blob)
+{
+    return slice_make(letter_and(arena, 'q', blob, 0), 1 + blob.len);
+}
+
 struct slice blob_key_prefix(struct arena *arena, struct slice name_prefix)
 {
     return slice_make(letter_and(arena, 'b', name_prefix, 0), 1 + name_prefix.len);
+}
+
+bool is_blob_partition(struct slice partition)
+{
+    return partition.len > 0 && partition.data[0] == 'B';
+}
+
+struct slice dropped_prefix(void)
+{
+    return slice_of("z");
+}
+
+bool dropped_key_content(struct slice key, uint64_t *content_id)
+{
+    if (key.len != 9 || key.data[0] != 'z')
+        return false;
+    *content_id = get_be64((const uint8_t *)key.data + 1);
+    return true;
+}
+
+struct slice unfinished_prefix(void)
+{
+    return slice_of("y");
+}
+
+bool unfinished_key_content(struct slice key, uint64_t *content_id)
+{
+    if (key.len != 9 || key.data[0] != 'y')
+        return false;
+    *content_id = get_be64((const uint8_t *)key.data + 1);
+    return true;
+}
+
+struct slice pending_copy_prefix(void)
+{
+    return slice_of("q");
+}
+
+bool pending_copy_key_name(struct slice key, struct slice *blob)
+{
+    if (key.len < 2 || key.data[0] != 'q')
+        return false;
+    *blob = slice_from(key, 1);
+    return true;
 }
 
 bool garbage_key_incarnation(struct slice key, uint64_t *incarnation)
@@ -137,11 +266,13 @@ bool garbage_key_incarnation(struct slice key, uint64_t *incarnation)
     return true;
 }
 
-enum err blob_key_name(struct slice key, struct slice *name)
+enum err blob_key_name(struct slice key, struct slice *name, int64_t *snapshot)
 {
     if (key.len <= 1 + BLOB_KEY_SUFFIX_BYTES || key.data[0] != 'b' ||
         key.data[key.len - BLOB_KEY_SUFFIX_BYTES] != '\0')
         return CORRUPT("a key of %zu bytes is not a blob's", key.len);
     *name = slice_make(key.data + 1, key.len - 1 - BLOB_KEY_SUFFIX_BYTES);
+    const uint64_t version = get_be64((const uint8_t *)key.data + key.len - 8);
+    *snapshot = version == UINT64_MAX ? 0 : (int64_t)version;
     return OK;
 }

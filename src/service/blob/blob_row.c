@@ -1,6 +1,8 @@
 /*
  * blob_row.c - the stored form of a blob's record (blob.h); see service/row.h for the framing.
  */
+#include <string.h>
+
 #include "base/log.h"
 #include "service/blob/blob.h"
 #include "service/lease_row.h"
@@ -24,7 +26,42 @@ enum blob_tag {
     TAG_METADATA = 14,
     TAG_LEASE = 15, /* and the three after it */
     TAG_LEASE_LAST = TAG_LEASE + LEASE_ROW_TAGS - 1,
+    TAG_CONTENT_SHARED = 19,
+    TAG_TYPE = 20,
+    TAG_BLOCK_COUNT = 22,
+    TAG_SEALED = 23,
+    TAG_SEQUENCE_NUMBER = 24,
+    TAG_TIER_CHANGED_AT = 25,
+    TAG_TIER = 26,
+    TAG_ARCHIVE_STATUS = 27,
+    TAG_TAGS = 28,
+    TAG_COPY_STATUS = 29,
+    TAG_COPY_ID = 30,
+    TAG_COPY_SOURCE = 31,
+    TAG_COPY_DESCRIPTION = 32,
+    TAG_COPY_COPIED = 33,
+    TAG_COPY_TOTAL = 34,
+    TAG_COPY_COMPLETED_AT = 35,
+    TAG_COPY_INCREMENTAL = 36,
+    TAG_REHYDRATE_PRIORITY = 37,
+    TAG_MADE_AT = 38,
+    TAG_COPY_SOURCE_SNAPSHOT = 39,
 };
+
+static void copy_encode(const struct blob_copy *copy, struct strbuf *row)
+{
+    if (copy->status == BLOB_COPY_NONE)
+        return;
+    row_add_number(row, TAG_COPY_STATUS, (uint64_t)copy->status);
+    row_add_bytes(row, TAG_COPY_ID, slice_make(copy->id.bytes, sizeof(copy->id.bytes)));
+    row_add_bytes(row, TAG_COPY_SOURCE, copy->source);
+    row_add_bytes(row, TAG_COPY_DESCRIPTION, copy->description);
+    row_add_number(row, TAG_COPY_COPIED, copy->copied_bytes);
+    row_add_number(row, TAG_COPY_TOTAL, copy->total_bytes);
+    row_add_number(row, TAG_COPY_COMPLETED_AT, (uint64_t)copy->completed_at);
+    row_add_number(row, TAG_COPY_INCREMENTAL, copy->incremental);
+    row_add_number(row, TAG_COPY_SOURCE_SNAPSHOT, (uint64_t)copy->source_snapshot);
+}
 
 struct slice blob_encode(struct arena *arena, const struct blob *blob)
 {
@@ -33,6 +70,7 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
     row_begin(&row, ROW_BLOB);
     row_add_number(&row, TAG_ETAG, (uint64_t)blob->etag);
     row_add_number(&row, TAG_CREATED_AT, (uint64_t)blob->created_at);
+    row_add_number(&row, TAG_MADE_AT, (uint64_t)blob->made_at);
     row_add_number(&row, TAG_CONTENT_PLACE, (uint64_t)blob->content.place);
     row_add_number(&row, TAG_CONTENT_ID, blob->content.id);
     row_add_number(&row, TAG_CONTENT_LENGTH, blob->content.length_bytes);
@@ -48,83 +86,175 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
     row_add_bytes(&row, TAG_CONTENT_MD5, blob->properties.content_md5);
     metadata_encode(&blob->metadata, &row, TAG_METADATA);
     lease_row_encode(&blob->lease, &row, TAG_LEASE);
+    row_add_number(&row, TAG_CONTENT_SHARED, blob->content.shared);
+    row_add_number(&row, TAG_TYPE, (uint64_t)blob->type);
+    row_add_number(&row, TAG_BLOCK_COUNT, blob->block_count);
+    row_add_number(&row, TAG_SEALED, blob->sealed);
+    row_add_number(&row, TAG_SEQUENCE_NUMBER, blob->sequence_number);
+    row_add_number(&row, TAG_TIER_CHANGED_AT, (uint64_t)blob->tier_changed_at);
+    row_add_bytes(&row, TAG_TIER, blob->tier);
+    row_add_bytes(&row, TAG_ARCHIVE_STATUS, blob->archive_status);
+    row_add_bytes(&row, TAG_REHYDRATE_PRIORITY, blob->rehydrate_priority);
+    metadata_encode(&blob->tags, &row, TAG_TAGS);
+    copy_encode(&blob->copy, &row);
     return strbuf_slice(&row);
 }
 
-/* The slice a property's tag names, or NULL when the tag is no property's. */
-static struct slice *property_of(struct blob_properties *properties, uint64_t tag)
+/* The slice a tag names, or NULL when the tag is no slice's. */
+static struct slice *slice_of_tag(struct blob *blob, uint64_t tag)
 {
     switch (tag) {
     case TAG_CONTENT_TYPE:
-        return &properties->content_type;
+        return &blob->properties.content_type;
     case TAG_CONTENT_ENCODING:
-        return &properties->content_encoding;
+        return &blob->properties.content_encoding;
     case TAG_CONTENT_LANGUAGE:
-        return &properties->content_language;
+        return &blob->properties.content_language;
     case TAG_CACHE_CONTROL:
-        return &properties->cache_control;
+        return &blob->properties.cache_control;
     case TAG_CONTENT_DISPOSITION:
-        return &properties->content_disposition;
+        return &blob->properties.content_disposition;
     case TAG_CONTENT_MD5:
-        return &properties->content_md5;
+        return &blob->properties.content_md5;
+    case TAG_TIER:
+        return &blob->tier;
+    case TAG_ARCHIVE_STATUS:
+        return &blob->archive_status;
+    case TAG_REHYDRATE_PRIORITY:
+        return &blob->rehydrate_priority;
+    case TAG_COPY_SOURCE:
+        return &blob->copy.source;
+    case TAG_COPY_DESCRIPTION:
+        return &blob->copy.description;
     default:
         return NULL;
     }
 }
 
-static enum err decode_number(struct blob *blob, uint64_t tag, struct slice value)
+/* The 64-bit number a tag names, or NULL when the tag is no such number's. */
+static uint64_t *number_of_tag(struct blob *blob, uint64_t tag)
 {
-    uint64_t number;
-    const enum err err = row_number(value, &number);
-    if (err != OK)
-        return err;
+    switch (tag) {
+    case TAG_CONTENT_ID:
+        return &blob->content.id;
+    case TAG_CONTENT_LENGTH:
+        return &blob->content.length_bytes;
+    case TAG_CONTENT_EXTENT:
+        return &blob->content.range.extent_id;
+    case TAG_CONTENT_OFFSET:
+        return &blob->content.range.offset;
+    case TAG_BLOCK_COUNT:
+        return &blob->block_count;
+    case TAG_SEQUENCE_NUMBER:
+        return &blob->sequence_number;
+    case TAG_COPY_COPIED:
+        return &blob->copy.copied_bytes;
+    case TAG_COPY_TOTAL:
+        return &blob->copy.total_bytes;
+    default:
+        return NULL;
+    }
+}
+
+/* The instant a tag names, or NULL when the tag is no instant's. */
+static int64_t *instant_of_tag(struct blob *blob, uint64_t tag)
+{
     switch (tag) {
     case TAG_ETAG:
-        return row_instant(value, &blob->etag);
+        return &blob->etag;
     case TAG_CREATED_AT:
-        return row_instant(value, &blob->created_at);
+        return &blob->created_at;
+    case TAG_MADE_AT:
+        return &blob->made_at;
+    case TAG_TIER_CHANGED_AT:
+        return &blob->tier_changed_at;
+    case TAG_COPY_COMPLETED_AT:
+        return &blob->copy.completed_at;
+    case TAG_COPY_SOURCE_SNAPSHOT:
+        return &blob->copy.source_snapshot;
+    default:
+        return NULL;
+    }
+}
+
+/* Numbers with a meaning of their own: enumerations and flags. */
+static enum err decode_choice(struct blob *blob, uint64_t tag, uint64_t number)
+{
+    switch (tag) {
     case TAG_CONTENT_PLACE:
-        if (number > CONTENT_EXTENT)
+        if (number > CONTENT_SEGMENTS)
             return CORRUPT("content is in place %llu", (unsigned long long)number);
         blob->content.place = (enum content_place)number;
         return OK;
-    case TAG_CONTENT_ID:
-        blob->content.id = number;
+    case TAG_TYPE:
+        if (number > BLOB_PAGE)
+            return CORRUPT("a blob is of type %llu", (unsigned long long)number);
+        blob->type = (enum blob_type)number;
         return OK;
-    case TAG_CONTENT_LENGTH:
-        blob->content.length_bytes = number;
+    case TAG_COPY_STATUS:
+        if (number > BLOB_COPY_FAILED)
+            return CORRUPT("a copy has status %llu", (unsigned long long)number);
+        blob->copy.status = (enum blob_copy_status)number;
         return OK;
-    case TAG_CONTENT_EXTENT:
-        blob->content.range.extent_id = number;
+    case TAG_CONTENT_SHARED:
+        blob->content.shared = number != 0;
         return OK;
-    case TAG_CONTENT_OFFSET:
-        blob->content.range.offset = number;
+    case TAG_SEALED:
+        blob->sealed = number != 0;
+        return OK;
+    case TAG_COPY_INCREMENTAL:
+        blob->copy.incremental = number != 0;
         return OK;
     default:
         return OK;
     }
 }
 
+static enum err decode_number(struct blob *blob, uint64_t tag, struct slice value)
+{
+    uint64_t *plain = number_of_tag(blob, tag);
+    if (plain != NULL)
+        return row_number(value, plain);
+    int64_t *instant = instant_of_tag(blob, tag);
+    if (instant != NULL)
+        return row_instant(value, instant);
+    uint64_t number;
+    const enum err err = row_number(value, &number);
+    return err == OK ? decode_choice(blob, tag, number) : err;
+}
+
+static enum err decode_pair(struct arena *arena, struct metadata *pairs, struct slice value)
+{
+    struct metadata_pair pair;
+    const enum err err = metadata_decode_pair(value, &pair);
+    if (err == OK)
+        metadata_append(pairs, arena, pair);
+    return err;
+}
+
 static enum err decode_field(struct arena *arena, struct blob *blob, uint64_t tag,
                              struct slice value)
 {
-    if (tag <= TAG_CONTENT_OFFSET)
-        return decode_number(blob, tag, value);
-    struct slice *property = property_of(&blob->properties, tag);
-    if (property != NULL) {
-        *property = value;
+    struct slice *text = slice_of_tag(blob, tag);
+    if (text != NULL) {
+        *text = value;
         return OK;
     }
-    if (tag == TAG_METADATA) {
-        struct metadata_pair pair;
-        const enum err err = metadata_decode_pair(value, &pair);
-        if (err == OK)
-            metadata_append(&blob->metadata, arena, pair);
-        return err;
-    }
+    if (tag == TAG_METADATA)
+        return decode_pair(arena, &blob->metadata, value);
+    if (tag == TAG_TAGS)
+        return decode_pair(arena, &blob->tags, value);
     if (tag >= TAG_LEASE && tag <= TAG_LEASE_LAST)
         return lease_row_decode(&blob->lease, tag - TAG_LEASE, value);
-    return OK;
+    if (tag == TAG_COPY_ID) {
+        if (value.len != sizeof(blob->copy.id.bytes))
+            return CORRUPT("a copy id has %zu bytes", value.len);
+        memcpy(blob->copy.id.bytes, value.data, value.len);
+        return OK;
+    }
+    if (tag > TAG_COPY_SOURCE_SNAPSHOT)
+        return OK; /* of a later version */
+    return decode_number(blob, tag, value);
 }
 
 static bool holds_together(const struct blob *blob)

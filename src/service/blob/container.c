@@ -20,6 +20,8 @@ enum container_tag {
     TAG_METADATA = 3,
     TAG_LEASE = 4, /* and the three after it */
     TAG_LEASE_LAST = TAG_LEASE + LEASE_ROW_TAGS - 1,
+    TAG_PUBLIC_ACCESS = 8,
+    TAG_POLICY = 9,
 };
 
 struct slice container_encode(struct arena *arena, const struct container *container)
@@ -31,7 +33,21 @@ struct slice container_encode(struct arena *arena, const struct container *conta
     row_add_number(&row, TAG_ETAG, (uint64_t)container->etag);
     metadata_encode(&container->metadata, &row, TAG_METADATA);
     lease_row_encode(&container->lease, &row, TAG_LEASE);
+    row_add_number(&row, TAG_PUBLIC_ACCESS, (uint64_t)container->public_access);
+    access_policies_encode(&container->policies, &row, TAG_POLICY);
     return strbuf_slice(&row);
+}
+
+static enum err decode_public_access(struct container *container, struct slice value)
+{
+    uint64_t number;
+    const enum err err = row_number(value, &number);
+    if (err != OK)
+        return err;
+    if (number > PUBLIC_CONTAINER)
+        return CORRUPT("a container's public access is %llu", (unsigned long long)number);
+    container->public_access = (enum public_access)number;
+    return OK;
 }
 
 static enum err decode_field(struct arena *arena, struct container *container, uint64_t tag,
@@ -46,6 +62,10 @@ static enum err decode_field(struct arena *arena, struct container *container, u
         return row_number(value, &container->incarnation);
     case TAG_ETAG:
         return row_instant(value, &container->etag);
+    case TAG_POLICY:
+        return access_policies_decode(&container->policies, value);
+    case TAG_PUBLIC_ACCESS:
+        return decode_public_access(container, value);
     case TAG_METADATA:
         err = metadata_decode_pair(value, &pair);
         if (err == OK)
@@ -183,6 +203,7 @@ static struct container container_result(const struct container *container)
 {
     struct container result = *container;
     result.metadata = (struct metadata){ 0 };
+    result.policies = (struct access_policies){ 0 };
     return result;
 }
 
@@ -209,9 +230,34 @@ static enum err create_decide(struct change *change, void *arg)
         .incarnation = (uint64_t)change_now(change),
         .etag = change_now(change),
         .metadata = request->metadata,
+        .public_access = request->public_access,
     };
     change_put_container(change, &request->name, &container);
     request->container = container_result(&container);
+    return OK;
+}
+
+/* Read the container for a change that needs no lease but respects one that is named. */
+static enum err get_for_change(struct change *change, const struct container_change *request,
+                               struct container *container)
+{
+    enum err err = change_get_container(change, &request->name, container);
+    if (err == OK)
+        err = lease_check_read(&container->lease, LEASE_OF_CONTAINER, lease_id_of(request),
+                               change_now_ms(change));
+    if (err == OK) {
+        const struct condition_state state = state_of(container);
+        err = condition_check_write(&request->condition, &state);
+    }
+    return err;
+}
+
+static enum err put_changed(struct change *change, struct container_change *request,
+                            struct container *container)
+{
+    container->etag = change_now(change);
+    change_put_container(change, &request->name, container);
+    request->container = container_result(container);
     return OK;
 }
 
@@ -219,21 +265,23 @@ static enum err set_metadata_decide(struct change *change, void *arg)
 {
     struct container_change *request = arg;
     struct container container;
-    enum err err = change_get_container(change, &request->name, &container);
-    if (err == OK)
-        err = lease_check_read(&container.lease, LEASE_OF_CONTAINER, lease_id_of(request),
-                               change_now_ms(change));
-    if (err == OK) {
-        const struct condition_state state = state_of(&container);
-        err = condition_check_write(&request->condition, &state);
-    }
+    const enum err err = get_for_change(change, request, &container);
     if (err != OK)
         return err;
     container.metadata = request->metadata;
-    container.etag = change_now(change);
-    change_put_container(change, &request->name, &container);
-    request->container = container_result(&container);
-    return OK;
+    return put_changed(change, request, &container);
+}
+
+static enum err set_acl_decide(struct change *change, void *arg)
+{
+    struct container_change *request = arg;
+    struct container container;
+    const enum err err = get_for_change(change, request, &container);
+    if (err != OK)
+        return err;
+    container.public_access = request->public_access;
+    container.policies = request->policies;
+    return put_changed(change, request, &container);
 }
 
 static enum err delete_decide(struct change *change, void *arg)
@@ -273,6 +321,11 @@ void container_create(struct service *service, struct container_change *change)
 void container_set_metadata(struct service *service, struct container_change *change)
 {
     start(service, &change->base, &change->name, set_metadata_decide);
+}
+
+void container_set_acl(struct service *service, struct container_change *change)
+{
+    start(service, &change->base, &change->name, set_acl_decide);
 }
 
 static void delete_settle(struct service_change *base, enum err err)

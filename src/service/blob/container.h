@@ -15,10 +15,18 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "base/uuid.h"
+#include "service/access_policy.h"
 #include "service/condition.h"
 #include "service/lease.h"
 #include "service/metadata.h"
 #include "service/service.h"
+
+/* What anybody may read without a credential. */
+enum public_access {
+    PUBLIC_NOTHING,
+    PUBLIC_BLOBS,     /* blobs, but not their list */
+    PUBLIC_CONTAINER, /* blobs, their list, and the container's properties */
+};
 
 /* A container's record. */
 struct container {
@@ -26,6 +34,8 @@ struct container {
     int64_t etag;         /* also Last-Modified */
     struct lease lease;
     struct metadata metadata;
+    enum public_access public_access;
+    struct access_policies policies;
 };
 
 /* The record's stored form.  Decoded slices point into the row.  ERR_CORRUPT. */
@@ -72,12 +82,14 @@ MUST_CHECK enum err container_list(struct service *service, struct arena *arena,
 struct container_change {
     struct service_change base;
     struct container_name name;
-    struct metadata metadata;   /* container_create, container_set_metadata */
-    struct condition condition; /* all but container_create */
+    struct metadata metadata;         /* container_create, container_set_metadata */
+    enum public_access public_access; /* container_create, container_set_acl */
+    struct access_policies policies;  /* container_set_acl */
+    struct condition condition;       /* all but container_create */
     bool has_lease_id;
     struct uuid lease_id;
-    struct container container; /* result: the record afterwards (not for delete); its metadata is
-                                   not set */
+    struct container container; /* result: the record afterwards (not for delete), without what it
+                                   has in slices */
 };
 
 /* ERR_CONTAINER_EXISTS */
@@ -85,6 +97,9 @@ void container_create(struct service *service, struct container_change *change);
 
 /* ERR_CONTAINER_NOT_FOUND, ERR_CONDITION_NOT_MET, and the errors of lease_check_read. */
 void container_set_metadata(struct service *service, struct container_change *change);
+
+/* Replace public access and all policies.  The same errors. */
+void container_set_acl(struct service *service, struct container_change *change);
 
 /* The same, and the errors of lease_check_write: a leased container needs its id. */
 void container_delete(struct service *service, struct container_change *change);

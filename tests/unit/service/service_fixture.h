@@ -240,7 +240,7 @@ static inline enum err container_lease_await(struct service_fixture *fixture, co
 
 static inline struct blob_name blob_named(const char *container, const char *name)
 {
-    return (struct blob_name){ container_named(container), slice_of(name) };
+    return (struct blob_name){ .container = container_named(container), .blob = slice_of(name) };
 }
 
 typedef void blob_change_fn(struct service *service, struct blob_change *change);

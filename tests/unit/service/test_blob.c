@@ -815,9 +815,9 @@ static bool page_add(struct page *page, struct slice name, bool common)
     return ++page->count != page->stop_after;
 }
 
-static bool page_emit(void *arg, struct slice name, const struct blob *blob)
+static bool page_emit(void *arg, const struct blob_list_entry *entry)
 {
-    return page_add(arg, name, blob == NULL);
+    return page_add(arg, entry->name, entry->blob == NULL);
 }
 
 /* The model: what a page of `names` is, and where the next one begins. */
@@ -828,7 +828,8 @@ static struct slice model_list(const struct name_list *names,
     struct slice skipped = { 0 };
     for (size_t i = 0; i < names->count; i++) {
         const struct slice name = slice_of(names->names[i]);
-        if (!slice_starts_with(name, request->prefix) || slice_compare(name, request->from) < 0)
+        if (!slice_starts_with(name, request->prefix) ||
+            slice_compare(name, request->from.name) < 0)
             continue;
         if (skipped.len > 0 && slice_starts_with(name, skipped))
             continue;
@@ -847,11 +848,12 @@ static struct slice model_list(const struct name_list *names,
 static struct slice store_list(struct service_fixture *fixture, struct blob_list_request request,
                                struct page *page)
 {
-    struct slice next;
+    struct blob_position next;
     request.emit = page_emit;
     request.arg = page;
     assert_int_equal(blob_list(&fixture->service, &fixture->arena, &request, &next), OK);
-    return next;
+    assert_int_equal(next.snapshot, 0);
+    return next.name;
 }
 
 static void random_text(struct test_random *random, size_t parts_max, char text[NAME_LEN_MAX])
@@ -906,7 +908,7 @@ static void pages_are_as_the_model_says(void **state)
             .container = container_named("box"),
             .prefix = slice_of(prefix),
             .delimiter = slice_of(delimiters[random_below(&random, 8)]),
-            .from = slice_of(from),
+            .from = { .name = slice_of(from) },
             .results_max = random_below(&random, 2) == 0 ? 5000 : random_below(&random, 8),
         };
         struct page wanted = { .stop_after = random_below(&random, 12) };
@@ -941,14 +943,14 @@ static void pages_together_are_the_whole(void **state)
         for (request.results_max = 1; request.results_max < 8; request.results_max++) {
             struct page all = { 0 };
             strbuf_init(&all.entries, &fixture->arena);
-            request.from = (struct slice){ 0 };
+            request.from = (struct blob_position){ 0 };
             do {
                 struct page page = { 0 };
                 strbuf_init(&page.entries, &fixture->arena);
-                request.from = store_list(fixture, request, &page);
+                request.from.name = store_list(fixture, request, &page);
                 assert_true(page.count <= request.results_max);
                 strbuf_add(&all.entries, strbuf_slice(&page.entries));
-            } while (request.from.len > 0);
+            } while (request.from.name.len > 0);
             assert_true(slice_equal(strbuf_slice(&all.entries), strbuf_slice(&whole.entries)));
         }
     }
@@ -970,11 +972,10 @@ static void nothing_begins_with_a_nul(void **state)
     assert_int_equal(page.count, 0);
 }
 
-static bool note_blob(void *arg, struct slice name, const struct blob *blob)
+static bool note_blob(void *arg, const struct blob_list_entry *entry)
 {
-    (void)name;
     struct blob *noted = arg;
-    *noted = *blob;
+    *noted = *entry->blob;
     return true;
 }
 
@@ -983,7 +984,7 @@ static void listing_shows_records_with_leases_as_they_are_now(void **state)
     struct service_fixture *fixture = *state;
     container_make(fixture, "box");
     struct blob noted;
-    struct slice next;
+    struct blob_position next;
     const struct blob_list_request request = {
         .container = container_named("box"), .results_max = 10, .emit = note_blob, .arg = &noted
     };
@@ -1004,7 +1005,7 @@ static void listing_a_missing_container_is_not_found(void **state)
 {
     struct service_fixture *fixture = *state;
     struct blob noted;
-    struct slice next;
+    struct blob_position next;
     const struct blob_list_request request = {
         .container = container_named("box"), .results_max = 10, .emit = note_blob, .arg = &noted
     };

@@ -146,10 +146,20 @@ static void keys_sort_as_names_do_and_give_the_name_back(void **state)
         const struct slice a = random_name(&random);
         const struct slice b = random_name(&random);
         const struct slice key = blob_key(&arena, a);
+        const int64_t tick = 1 + (int64_t)random_below(&random, UINT32_MAX);
+        const struct slice snapshot_of_a = snapshot_key(&arena, a, tick);
         struct slice name;
+        int64_t snapshot;
         assert_int_equal(sign(slice_compare(key, blob_key(&arena, b))), sign(slice_compare(a, b)));
-        assert_int_equal(blob_key_name(key, &name), OK);
+        assert_int_equal(blob_key_name(key, &name, &snapshot), OK);
         assert_true(slice_equal(name, a));
+        assert_int_equal(snapshot, 0);
+        assert_int_equal(blob_key_name(snapshot_of_a, &name, &snapshot), OK);
+        assert_true(slice_equal(name, a));
+        assert_int_equal(snapshot, tick);
+        /* Snapshots come before their blob, and the older before the newer. */
+        assert_true(slice_compare(snapshot_of_a, key) < 0);
+        assert_true(slice_compare(snapshot_of_a, snapshot_key(&arena, a, tick + 1)) < 0);
         assert_true(slice_starts_with(key, blob_key_prefix(&arena, a)));
         arena_clear(&arena);
     }
@@ -159,6 +169,7 @@ static void a_key_that_is_no_blobs_is_corrupt(void **state)
 {
     (void)state;
     struct slice name;
+    int64_t snapshot;
     static const struct slice wrong[] = {
         SLICE_LITERAL(""),
         SLICE_LITERAL("b"),
@@ -167,7 +178,7 @@ static void a_key_that_is_no_blobs_is_corrupt(void **state)
         SLICE_LITERAL("dn\0\xff\xff\xff\xff\xff\xff\xff\xff"),
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_int_equal(blob_key_name(wrong[i], &name), ERR_CORRUPT);
+        assert_int_equal(blob_key_name(wrong[i], &name, &snapshot), ERR_CORRUPT);
 }
 
 static void a_garbage_key_names_its_incarnation(void **state)

@@ -38,7 +38,7 @@ static int clear(void **state)
 
 static struct content random_content(struct test_random *random)
 {
-    struct content content = { .place = (enum content_place)random_below(random, 3),
+    struct content content = { .place = (enum content_place)random_below(random, 4),
                                .id = random_number(random) };
     if (content.place != CONTENT_EMPTY)
         content.length_bytes = random_number(random) + 1;
@@ -77,6 +77,11 @@ static struct blob random_blob(struct test_random *random)
     struct blob blob = {
         .etag = 1 + (int64_t)(random_number(random) % (uint64_t)CLOCK_TICKS_MAX),
         .created_at = 1 + (int64_t)(random_number(random) % (uint64_t)CLOCK_TICKS_MAX),
+        .made_at = 1 + (int64_t)(random_number(random) % (uint64_t)CLOCK_TICKS_MAX),
+        .type = (enum blob_type)random_below(random, 3),
+        .block_count = random_number(random),
+        .sealed = random_below(random, 2) == 0,
+        .sequence_number = random_number(random),
         .content = random_content(random),
         .properties = {
             .content_type = random_bytes(random, &arena, 20),
@@ -110,6 +115,11 @@ static void assert_blob_equal(const struct blob *a, const struct blob *b)
 {
     assert_true(a->etag == b->etag);
     assert_true(a->created_at == b->created_at);
+    assert_true(a->made_at == b->made_at);
+    assert_int_equal(a->type, b->type);
+    assert_true(a->block_count == b->block_count);
+    assert_true(a->sealed == b->sealed);
+    assert_true(a->sequence_number == b->sequence_number);
     assert_content_equal(&a->content, &b->content);
     assert_true(slice_equal(a->properties.content_type, b->properties.content_type));
     assert_true(slice_equal(a->properties.content_encoding, b->properties.content_encoding));
@@ -189,7 +199,8 @@ static void content_that_does_not_hold_together_is_corrupt(void **state)
         { .place = CONTENT_INLINE, .length_bytes = 0 },
         { .place = CONTENT_EXTENT, .length_bytes = 1, .range = { .extent_id = 0 } },
         { .place = CONTENT_EXTENT, .length_bytes = 0, .range = { .extent_id = 1 } },
-        { .place = (enum content_place)(CONTENT_EXTENT + 1), .length_bytes = 1 },
+        { .place = (enum content_place)(CONTENT_SEGMENTS + 1), .length_bytes = 1 },
+        { .place = CONTENT_SEGMENTS, .length_bytes = 0 },
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct blob blob = small_blob();
@@ -230,7 +241,7 @@ static void fields_of_a_later_version_are_skipped(void **state)
     struct strbuf row;
     strbuf_init(&row, &arena);
     strbuf_add(&row, blob_encode(&arena, &blob));
-    row_add_bytes(&row, 19, slice_of("\x80"));
+    row_add_bytes(&row, 1000, slice_of("\x80"));
     row_add_bytes(&row, UINT64_MAX, slice_of("later"));
     struct blob back;
     assert_int_equal(blob_decode(&arena, strbuf_slice(&row), &back), OK);

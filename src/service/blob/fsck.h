@@ -1,0 +1,49 @@
+/*
+ * fsck.h - does a store hold together?  Every record is read, every payload compared with its
+ * checksums, and what records name is compared with what is there.
+ *
+ * A finding is one of
+ *   damaged        a row or a payload that is not as it was written, or is missing
+ *   unreachable    rows or bytes that nothing names and nothing will reclaim
+ *   double-owned   two that use what only one of them owns
+ * in words for people, one line each, with the name of the blob where one can be found.
+ *
+ * What the server will reclaim by itself when it runs is no fault and only counted: deleted
+ * containers, dropped content, copies that did not end, blocks nobody committed, garbage in extents
+ * after a crash.
+ *
+ * The store is not changed, and nobody else changes it meanwhile: it is opened with `read_only`.
+ * Memory: about 60 bytes for each payload in an extent, and in turn for the blobs of one container.
+ */
+#ifndef SERVICE_BLOB_FSCK_H
+#define SERVICE_BLOB_FSCK_H
+
+#include <stdint.h>
+
+#include "partition/partition.h"
+
+struct fsck_request {
+    struct partition_store *store; /* with a stream */
+    void (*finding)(void *arg, const char *words);
+    void *arg;
+};
+
+struct fsck_summary {
+    uint64_t finding_count;
+    uint64_t container_count;
+    uint64_t blob_count; /* without snapshots */
+    uint64_t snapshot_count;
+    uint64_t extent_count;
+    uint64_t live_bytes; /* of payloads in extents */
+
+    /* to be reclaimed */
+    uint64_t deleted_container_count;
+    uint64_t dropped_count;     /* contents */
+    uint64_t unfinished_count;  /* copies */
+    uint64_t reclaimable_bytes; /* of extents */
+};
+
+/* Check the whole store.  What cannot be read is a finding too. */
+void fsck_run(const struct fsck_request *request, struct fsck_summary *summary);
+
+#endif
