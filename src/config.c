@@ -337,6 +337,7 @@ static void print_setting(FILE *out, const struct setting *setting)
 static void print_help(FILE *out)
 {
     fputs("Usage: zaffre [flags]\n"
+          "       zaffre fsck [--location DIR]   check the data in DIR\n"
           "\n"
           "The Azure Storage services on your own machine, durable.  Takes azurite's flags.\n",
           out);

@@ -1,6 +1,6 @@
 /*
  * main.c - reads the settings, opens the layers from the bottom up, serves until it is told to
- * stop, and closes them in reverse.
+ * stop, and closes them in reverse.  `zaffre fsck` is another program (fsck_main.c).
  *
  * Exit status: 0 after a clean stop, 1 when something could not be opened, 2 for a wrong command
  * line.  The first SIGTERM or SIGINT lets requests under way finish; a second one ends the process
@@ -22,11 +22,14 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "config.h"
+#include "frontend/http/http_fetch.h"
 #include "frontend/http/http_metrics.h"
 #include "frontend/http/http_server.h"
 #include "frontend/http/tls_files.h"
+#include "fsck_main.h"
 #include "partition/partition.h"
 #include "service/account.h"
+#include "service/blob/copy.h"
 #include "service/blob/sweeper.h"
 #include "service/limits.h"
 #include "service/service.h"
@@ -43,6 +46,7 @@ struct program {
     struct stream *stream;
     struct partition_store *store;
     struct service service;
+    struct http_fetcher *fetcher;
     struct http_context http;
     struct tls_files tls;
     struct http_server *blob_server;
@@ -180,6 +184,9 @@ static enum err open_service(struct program *program)
         .clock = &program->clock,
         .inline_payload_bytes = program->config.inline_payload_bytes,
     };
+    const enum err err = copy_recover(&program->service);
+    if (err != OK)
+        return err;
     const size_t count = account_list_count(program->accounts);
     struct slice *names = arena_alloc(&program->arena, count * sizeof(*names));
     for (size_t i = 0; i < count; i++)
@@ -199,13 +206,17 @@ static enum err open_listeners(struct program *program)
 {
     const struct config *config = &program->config;
     if (config->cert_path != NULL) {
-        const enum err err = tls_files_load(&program->arena, config->cert_path, config->key_path,
-                                            config->cert_password, &program->tls);
-        if (err != OK)
-            return err;
+        const enum err loaded = tls_files_load(&program->arena, config->cert_path, config->key_path,
+                                               config->cert_password, &program->tls);
+        if (loaded != OK)
+            return loaded;
     }
+    enum err err = http_fetcher_new(&program->fetcher);
+    if (err != OK)
+        return err;
     program->http = (struct http_context){
         .service = &program->service,
+        .fetcher = program->fetcher,
         .accounts = program->accounts,
         .path_style_only = config->disable_product_style_url,
         .loose = config->loose,
@@ -226,7 +237,7 @@ static enum err open_listeners(struct program *program)
         .workers = 1,
         .idle_sec = LIMIT_CONNECTION_IDLE_SEC,
     };
-    const enum err err = http_admin_new(&admin, &program->admin_server);
+    err = http_admin_new(&admin, &program->admin_server);
     return err == OK ? http_server_new(&program->http, &blob, &program->blob_server) : err;
 }
 
@@ -250,6 +261,8 @@ static enum err open_all(struct program *program)
 
 static void close_listeners(struct program *program)
 {
+    /* Requests that wait for a copy source are answered that the server is stopping. */
+    http_fetcher_stop(program->fetcher);
     if (program->blob_server != NULL)
         http_server_stop(program->blob_server);
     http_server_free(program->blob_server);
@@ -261,6 +274,7 @@ static void close_listeners(struct program *program)
 static void close_all(struct program *program)
 {
     close_listeners(program);
+    http_fetcher_free(program->fetcher);
     http_metrics_release();
     sweeper_free(program->service.sweeper);
     if (program->store != NULL)
@@ -320,6 +334,8 @@ static void wait_for_stop(const sigset_t *signals)
 
 int main(int argc, char *argv[])
 {
+    if (argc > 1 && strcmp(argv[1], "fsck") == 0)
+        return fsck_main(argc, argv);
     struct program program = { 0 };
     switch (config_parse(&program.config, &program.arena, argc, argv, stdout, stderr)) {
     case CONFIG_DONE:

@@ -1,6 +1,8 @@
 #include "frontend/http/access.h"
 
+#include "frontend/http/api_common.h"
 #include "frontend/http/auth_sharedkey.h"
+#include "service/blob/container.h"
 
 static enum err check_sharedkey(struct http_request *request)
 {
@@ -13,6 +15,30 @@ static enum err check_sharedkey(struct http_request *request)
         .now = request->received_at,
     };
     return auth_sharedkey_check(&request->arena, &signed_request);
+}
+
+/* The stored access policy a SAS names, as the container has it now. */
+static enum err find_policy(struct http_request *request, struct slice id,
+                            struct sas_policy *policy, bool *found)
+{
+    const struct container_name name = api_container_name(request);
+    struct container container;
+    const enum err err =
+        container_get(request->context->service, &request->arena, &name, NULL, &container);
+    if (err != OK)
+        return err == ERR_CONTAINER_NOT_FOUND ? OK : err;
+    const struct access_policy *stored = access_policies_find(&container.policies, id);
+    *found = stored != NULL;
+    if (stored != NULL)
+        *policy = (struct sas_policy){
+            .has_start = stored->start != 0,
+            .has_expiry = stored->expiry != 0,
+            .has_permission = stored->permission.len > 0,
+            .start = stored->start,
+            .expiry = stored->expiry,
+            .permission = arena_copy(&request->arena, stored->permission),
+        };
+    return OK;
 }
 
 static enum err check_sas(struct http_request *request, struct sas *sas)
@@ -31,8 +57,13 @@ static enum err check_sas(struct http_request *request, struct sas *sas)
         .is_https = request->https,
         .now = request->received_at,
     };
-    /* Containers have no stored access policies yet, so none is ever found. */
-    return auth_sas_verify(&request->arena, sas, &sas_request, NULL);
+    struct sas_policy policy;
+    bool found = false;
+    if (sas->fields[SAS_SI].len > 0)
+        err = find_policy(request, sas->fields[SAS_SI], &policy, &found);
+    if (err != OK)
+        return err;
+    return auth_sas_verify(&request->arena, sas, &sas_request, found ? &policy : NULL);
 }
 
 enum err access_authenticate(struct http_request *request, struct access_caller *caller)
@@ -41,15 +72,43 @@ enum err access_authenticate(struct http_request *request, struct access_caller 
     *caller = (struct access_caller){ 0 };
     const struct slice authorization = http_message_header(message, "authorization");
     const struct slice bearer = slice_of("Bearer ");
+    if (http_method_of(message->method) == HTTP_OPTIONS) {
+        caller->kind = ACCESS_ANONYMOUS; /* a preflight never carries a credential of its own */
+        return OK;
+    }
     if (slice_equal_nocase(slice_head(authorization, bearer.len), bearer))
         return ERR_BEARER_REFUSED;
     if (http_message_find_header(message, "authorization") != NULL)
         return check_sharedkey(request);
     if (auth_sas_is_present(message)) {
-        caller->has_sas = true;
+        caller->kind = ACCESS_BY_SAS;
         return check_sas(request, &caller->sas);
     }
-    return request->version >= 20191212 ? ERR_NO_AUTHENTICATION : ERR_RESOURCE_NOT_FOUND;
+    caller->kind = ACCESS_ANONYMOUS;
+    return OK;
+}
+
+/* Without a credential: what the container shows to everybody. */
+static enum err authorize_anonymous(struct http_request *request)
+{
+    const enum err refused =
+        request->version >= 20191212 ? ERR_NO_AUTHENTICATION : ERR_RESOURCE_NOT_FOUND;
+    const unsigned flags = request->operation->flags;
+    /* What is public of a blob does not include its tags. */
+    request->access.no_tags = true;
+    if ((flags & OP_ANYBODY) != 0)
+        return OK;
+    if ((flags & (OP_PUBLIC_BLOB | OP_PUBLIC_LIST)) == 0)
+        return refused;
+    const struct container_name name = api_container_name(request);
+    struct container container;
+    const enum err err =
+        container_get(request->context->service, &request->arena, &name, NULL, &container);
+    if (err != OK)
+        return err == ERR_CONTAINER_NOT_FOUND ? refused : err;
+    const bool shown = (flags & OP_PUBLIC_BLOB) != 0 ? container.public_access != PUBLIC_NOTHING
+                                                     : container.public_access == PUBLIC_CONTAINER;
+    return shown ? OK : refused;
 }
 
 static bool allows_any(const struct sas *sas, const char *permissions)
@@ -62,11 +121,16 @@ static bool allows_any(const struct sas *sas, const char *permissions)
 
 enum err access_authorize(struct http_request *request, const struct access_caller *caller)
 {
-    if (!caller->has_sas)
+    if (caller->kind == ACCESS_ANONYMOUS)
+        return authorize_anonymous(request);
+    if (caller->kind == ACCESS_BY_KEY) {
+        request->access.by_key = true;
         return OK;
+    }
     const struct http_operation *operation = request->operation;
     const struct sas *sas = &caller->sas;
-    if (sas->kind == SAS_KIND_SERVICE && (operation->flags & OP_SERVICE_SAS) == 0)
+    if ((operation->flags & OP_KEY_ONLY) != 0 ||
+        (sas->kind == SAS_KIND_SERVICE && (operation->flags & OP_SERVICE_SAS) == 0))
         return ERR_AUTHORIZATION_FAILED;
     if (!sas_allows_type(sas, operation->account_type))
         return ERR_AUTHORIZATION_RESOURCE_TYPE;
@@ -74,6 +138,7 @@ enum err access_authorize(struct http_request *request, const struct access_call
         return ERR_AUTHORIZATION_PERMISSION;
     request->access = (struct http_access){
         .create_only = !sas_allows(sas, 'w'),
+        .no_tags = !sas_allows(sas, 't'),
         .cache_control = sas->fields[SAS_RSCC],
         .content_disposition = sas->fields[SAS_RSCD],
         .content_encoding = sas->fields[SAS_RSCE],

@@ -15,22 +15,28 @@
 #include "frontend/http/http_request.h"
 
 /* What authentication found. */
+enum access_kind {
+    ACCESS_BY_KEY, /* the caller has the account's key and may do everything */
+    ACCESS_BY_SAS,
+    ACCESS_ANONYMOUS,
+};
+
 struct access_caller {
-    bool has_sas;   /* else the caller has the account's key and may do everything */
-    struct sas sas; /* verified */
+    enum access_kind kind;
+    struct sas sas; /* ACCESS_BY_SAS: verified */
 };
 
 /*
  * The errors of auth_sharedkey_check and auth_sas_verify, and
- *   ERR_NO_AUTHENTICATION    no credential
- *   ERR_RESOURCE_NOT_FOUND   the same, in the words of versions before 2019-12-12
- *   ERR_BEARER_REFUSED       a bearer token; this server issues and accepts none
+ *   ERR_BEARER_REFUSED   a bearer token; this server issues and accepts none
  */
 MUST_CHECK enum err access_authenticate(struct http_request *request, struct access_caller *caller);
 
 /*
- * ERR_AUTHORIZATION_FAILED, ERR_AUTHORIZATION_RESOURCE_TYPE, ERR_AUTHORIZATION_PERMISSION.
  * Sets request->access.
+ *   ERR_AUTHORIZATION_FAILED, ERR_AUTHORIZATION_RESOURCE_TYPE, ERR_AUTHORIZATION_PERMISSION
+ *   ERR_NO_AUTHENTICATION    no credential, and the container is not public
+ *   ERR_RESOURCE_NOT_FOUND   the same, in the words of versions before 2019-12-12
  */
 MUST_CHECK enum err access_authorize(struct http_request *request,
                                      const struct access_caller *caller);

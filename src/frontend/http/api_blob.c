@@ -6,33 +6,37 @@
 #include "base/digest.h"
 #include "base/encoding.h"
 #include "frontend/http/api_common.h"
+#include "frontend/http/api_hash.h"
 #include "frontend/http/http_range.h"
 #include "service/blob/blob.h"
 #include "service/limits.h"
 
-static struct blob_name blob_name_of(const struct http_request *request)
+struct blob_name api_blob_name(const struct http_request *request)
 {
     return (struct blob_name){
         .container = api_container_name(request),
         .blob = request->address.blob,
+        .snapshot = request->snapshot,
     };
 }
 
-static void fill_change(struct http_request *request, struct blob_change *change)
+void api_fill_blob_change(struct http_request *request, struct blob_change *change)
 {
     request_bind(request, &change->base);
-    change->name = blob_name_of(request);
+    change->name = api_blob_name(request);
     change->condition = request->condition;
     change->has_lease_id = request->has_lease_id;
     change->lease_id = request->lease_id;
     change->metadata = request->metadata;
+    change->tags = request->tags;
+    change->tier = request->tier;
     change->create_only = request->access.create_only;
 }
 
 static struct blob_change *new_change(struct http_request *request)
 {
     struct blob_change *change = arena_alloc(&request->arena, sizeof(*change));
-    fill_change(request, change);
+    api_fill_blob_change(request, change);
     return change;
 }
 
@@ -53,8 +57,8 @@ static enum err read_property(struct http_request *request, const char *header, 
 }
 
 /* Put Blob takes the plain headers where the x-ms-blob-* ones are absent. */
-static enum err read_properties(struct http_request *request, bool plain_too,
-                                struct blob_properties *properties)
+enum err api_read_properties(struct http_request *request, bool plain_too,
+                             struct blob_properties *properties)
 {
     enum err err = read_property(request, "x-ms-blob-content-type",
                                  plain_too ? "Content-Type" : NULL, &properties->content_type);
@@ -73,24 +77,11 @@ static enum err read_properties(struct http_request *request, bool plain_too,
     return err;
 }
 
-/* An MD5 in base64; empty when the header is absent. */
-static enum err read_md5(struct http_request *request, const char *header, struct slice *md5)
-{
-    *md5 = (struct slice){ 0 };
-    const struct slice text = http_message_header(&request->message, header);
-    if (text.len == 0)
-        return OK;
-    if (base64_decode(&request->arena, text, md5) != OK || md5->len != DIGEST_MD5_BYTES)
-        return ERR_INVALID_MD5;
-    return OK;
-}
-
 /* --- Put Blob --- */
 
 struct put_blob {
     struct blob_change change;
-    struct slice md5;   /* of the body, as the client says; or empty */
-    struct slice crc64; /* the same */
+    struct api_hashes hashes; /* of the body, as the client says */
 };
 
 static uint64_t put_blob_bytes_max(const struct http_request *request)
@@ -103,27 +94,19 @@ static uint64_t put_blob_bytes_max(const struct http_request *request)
 /* The hashes the client sent for the body.  The one that is to be stored is the one that counts. */
 static enum err read_body_hashes(struct http_request *request, struct put_blob *put)
 {
-    enum err err = read_md5(request, "x-ms-blob-content-md5", &put->md5);
-    struct slice transit;
+    struct slice stored;
+    enum err err = api_read_md5(request, "x-ms-blob-content-md5", &stored);
     if (err == OK)
-        err = read_md5(request, "Content-MD5", &transit);
-    if (err != OK)
-        return err;
-    const struct slice crc64 = http_message_header(&request->message, "x-ms-content-crc64");
-    if (transit.len > 0 && crc64.len > 0)
-        return ERR_BOTH_MD5_AND_CRC64;
-    if (put->md5.len == 0)
-        put->md5 = transit;
-    if (crc64.len > 0 && (base64_decode(&request->arena, crc64, &put->crc64) != OK ||
-                          put->crc64.len != DIGEST_CRC64_BYTES))
-        return request_fault_header(request, ERR_INVALID_HEADER, "x-ms-content-crc64");
-    return OK;
+        err = api_read_hashes(request, &put->hashes);
+    if (stored.len > 0)
+        put->hashes.md5 = stored;
+    return err;
 }
 
 enum err put_blob_prepare(struct http_request *request)
 {
     struct put_blob *put = arena_alloc(&request->arena, sizeof(*put));
-    fill_change(request, &put->change);
+    api_fill_blob_change(request, &put->change);
     request->arguments = put;
     if (request->content_length > put_blob_bytes_max(request)) {
         request_add_detail(request, "MaxLimit",
@@ -132,7 +115,7 @@ enum err put_blob_prepare(struct http_request *request)
     }
     if (http_message_find_header(&request->message, "x-ms-blob-content-length") != NULL)
         return request_fault_header(request, ERR_INVALID_HEADER, "x-ms-blob-content-length");
-    enum err err = read_properties(request, true, &put->change.properties);
+    enum err err = api_read_properties(request, true, &put->change.properties);
     if (err == OK)
         err = read_body_hashes(request, put);
     if (err != OK)
@@ -143,38 +126,12 @@ enum err put_blob_prepare(struct http_request *request)
                               &request->body);
 }
 
-static struct slice base64_text(struct arena *arena, struct slice bytes)
-{
-    char *text = arena_bytes(arena, BASE64_LEN(bytes.len) + 1);
-    base64_encode(bytes, text);
-    return slice_make(text, BASE64_LEN(bytes.len));
-}
-
-static enum err check_body_hashes(struct http_request *request, const struct put_blob *put)
-{
-    const struct slice md5 = slice_make(payload_writer_md5(request->body), DIGEST_MD5_BYTES);
-    if (put->md5.len > 0 && !slice_equal(put->md5, md5)) {
-        request_add_detail(request, "UserSpecifiedMd5", base64_text(&request->arena, put->md5));
-        request_add_detail(request, "ServerCalculatedMd5", base64_text(&request->arena, md5));
-        return ERR_MD5_MISMATCH;
-    }
-    uint8_t bytes[DIGEST_CRC64_BYTES];
-    digest_crc64_bytes(payload_writer_crc64(request->body), bytes);
-    const struct slice crc64 = slice_make(bytes, sizeof(bytes));
-    if (put->crc64.len > 0 && !slice_equal(put->crc64, crc64)) {
-        request_add_detail(request, "UserSpecifiedCrc", base64_text(&request->arena, put->crc64));
-        request_add_detail(request, "ServerCalculatedCrc", base64_text(&request->arena, crc64));
-        return ERR_CRC64_MISMATCH;
-    }
-    return OK;
-}
-
 enum err put_blob_run(struct http_request *request)
 {
     struct put_blob *put = request->arguments;
     enum err err = payload_writer_finish(request->body);
     if (err == OK)
-        err = check_body_hashes(request, put);
+        err = api_check_body(request, &put->hashes);
     if (err != OK)
         return err;
     put->change.payload = request->body;
@@ -199,13 +156,27 @@ void put_blob_respond(struct http_request *request)
     http_response_add_text(response, "x-ms-request-server-encrypted", "true");
 }
 
+enum err api_create_blob(struct http_request *request, struct blob_change *change)
+{
+    struct blob_properties *properties = &change->properties;
+    api_fill_blob_change(request, change);
+    if (request->content_length != 0)
+        return request_fault_header(request, ERR_INVALID_HEADER, "Content-Length");
+    enum err err = api_read_properties(request, true, properties);
+    if (err == OK)
+        err = api_read_md5(request, "x-ms-blob-content-md5", &properties->content_md5);
+    if (properties->content_type.len == 0)
+        properties->content_type = slice_of("application/octet-stream");
+    return err;
+}
+
 /* --- Get Blob, Get Blob Properties, Get Blob Metadata --- */
 
 static enum err get_blob(struct http_request *request, struct blob *blob,
                          struct payload_reader *payload)
 {
     const struct blob_get_request get = {
-        .name = blob_name_of(request),
+        .name = api_blob_name(request),
         .condition = request->condition,
         .has_lease_id = request->has_lease_id,
         .lease_id = request->lease_id,
@@ -219,6 +190,18 @@ static void add_property(struct http_response *response, const char *header, str
                          struct slice override)
 {
     http_response_add(response, header, override.len > 0 ? override : stored);
+}
+
+/* The type, and what blobs of the type have of their own. */
+static void add_type(struct http_response *response, const struct blob *blob)
+{
+    http_response_add_text(response, "x-ms-blob-type", api_blob_type(blob->type));
+    if (blob->type == BLOB_PAGE)
+        http_response_add_number(response, "x-ms-blob-sequence-number", blob->sequence_number);
+    if (blob->type == BLOB_APPEND)
+        http_response_add_number(response, "x-ms-blob-committed-block-count", blob->block_count);
+    if (blob->sealed)
+        http_response_add_text(response, "x-ms-blob-sealed", "true");
 }
 
 /* What Get Blob and Get Blob Properties have in common. */
@@ -238,9 +221,14 @@ static void add_blob(struct http_request *request, struct http_response *respons
     add_property(response, "Content-Disposition", properties->content_disposition,
                  access->content_disposition);
     http_response_add_text(response, "Accept-Ranges", "bytes");
-    http_response_add_text(response, "x-ms-blob-type", "BlockBlob");
+    add_type(response, blob);
     http_response_add_date(response, "x-ms-creation-time", blob->created_at);
-    api_add_lease(response, &blob->lease);
+    /* Snapshots have no leases. */
+    if (request->snapshot == 0)
+        api_add_lease(response, &blob->lease);
+    api_add_copy(response, &blob->copy);
+    if (blob->tags.count > 0)
+        http_response_add_number(response, "x-ms-tag-count", blob->tags.count);
     http_response_add_text(response, "x-ms-server-encrypted", "true");
 }
 
@@ -359,8 +347,7 @@ enum err get_blob_properties_run(struct http_request *request)
     add_blob(request, response, &blob);
     if (blob.properties.content_md5.len > 0)
         http_response_add_base64(response, "Content-MD5", blob.properties.content_md5);
-    http_response_add_text(response, "x-ms-access-tier", "Hot");
-    http_response_add_text(response, "x-ms-access-tier-inferred", "true");
+    api_add_tier(response, &blob);
     return OK;
 }
 
@@ -382,14 +369,19 @@ enum err set_blob_properties_prepare(struct http_request *request)
 {
     struct blob_change *change = new_change(request);
     request->arguments = change;
-    /* Size and sequence number are properties of page blobs. */
-    if (http_message_find_header(&request->message, "x-ms-blob-content-length") != NULL ||
-        http_message_find_header(&request->message, "x-ms-sequence-number-action") != NULL)
-        return ERR_INVALID_BLOB_TYPE;
-    const enum err err = read_properties(request, false, &change->properties);
-    if (err != OK)
-        return err;
-    return read_md5(request, "x-ms-blob-content-md5", &change->properties.content_md5);
+    struct blob_properties *properties = &change->properties;
+    enum err err = api_page_properties(request, &change->page);
+    if (err == OK)
+        err = api_read_properties(request, false, properties);
+    if (err == OK)
+        err = api_read_md5(request, "x-ms-blob-content-md5", &properties->content_md5);
+    /* A request that is about the pages alone leaves the properties as they are. */
+    change->keep_properties =
+        change->page != NULL && properties->content_type.len == 0 &&
+        properties->content_encoding.len == 0 && properties->content_language.len == 0 &&
+        properties->cache_control.len == 0 && properties->content_disposition.len == 0 &&
+        properties->content_md5.len == 0;
+    return err;
 }
 
 enum err set_blob_properties_run(struct http_request *request)
@@ -402,6 +394,15 @@ void blob_changed_respond(struct http_request *request)
 {
     const struct blob_change *change = request->arguments;
     http_response_add_etag(request_respond(request, 200), change->etag);
+}
+
+void set_blob_properties_respond(struct http_request *request)
+{
+    const struct blob_change *change = request->arguments;
+    blob_changed_respond(request);
+    if (change->type == BLOB_PAGE)
+        http_response_add_number(&request->response, "x-ms-blob-sequence-number",
+                                 change->sequence_number);
 }
 
 enum err set_blob_metadata_prepare(struct http_request *request)
@@ -425,14 +426,19 @@ void set_blob_metadata_respond(struct http_request *request)
 enum err delete_blob_prepare(struct http_request *request)
 {
     const char *const header = "x-ms-delete-snapshots";
-    request->arguments = new_change(request);
-    /* There are no snapshots: "include" asks for nothing more, and "only" for nothing that is. */
+    struct blob_change *change = new_change(request);
+    request->arguments = change;
     const struct slice snapshots = http_message_header(&request->message, header);
+    if (snapshots.len == 0)
+        return OK;
     if (slice_equal_nocase(snapshots, slice_of("only")))
-        return ERR_NOT_IMPLEMENTED;
-    if (snapshots.len > 0 && !slice_equal_nocase(snapshots, slice_of("include")))
+        change->snapshots = BLOB_SNAPSHOTS_ONLY;
+    else if (slice_equal_nocase(snapshots, slice_of("include")))
+        change->snapshots = BLOB_SNAPSHOTS_INCLUDE;
+    else
         return request_fault_header(request, ERR_INVALID_HEADER, header);
-    return OK;
+    /* One snapshot, or what is about all of them. */
+    return request->snapshot == 0 ? OK : request_fault_header(request, ERR_INVALID_HEADER, header);
 }
 
 enum err delete_blob_run(struct http_request *request)
@@ -454,7 +460,7 @@ enum err blob_lease_prepare(struct http_request *request)
     struct blob_lease *change = arena_alloc(&request->arena, sizeof(*change));
     request->arguments = change;
     request_bind(request, &change->base);
-    change->name = blob_name_of(request);
+    change->name = api_blob_name(request);
     change->condition = request->condition;
     return api_lease_request(request, &change->lease);
 }

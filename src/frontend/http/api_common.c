@@ -1,5 +1,6 @@
 #include "frontend/http/api_common.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/encoding.h"
@@ -92,6 +93,33 @@ enum err api_lease_request(struct http_request *request, struct lease_request *l
     return api_uuid(request, "x-ms-proposed-lease-id", &lease->proposed_id);
 }
 
+enum err api_number_header(struct http_request *request, const char *header, uint64_t number_max,
+                           bool *present, uint64_t *number)
+{
+    *present = http_message_find_header(&request->message, header) != NULL;
+    if (!*present)
+        return OK;
+    if (decimal_parse_u64(http_message_header(&request->message, header), number) != OK ||
+        *number > number_max)
+        return request_fault_header(request, ERR_INVALID_HEADER, header);
+    return OK;
+}
+
+enum err api_check_body_length(struct http_request *request, uint64_t bytes_max)
+{
+    if (request->content_length <= bytes_max)
+        return OK;
+    request_add_detail(request, "MaxLimit", arena_printf(&request->arena, "%" PRIu64, bytes_max));
+    return ERR_BODY_TOO_LARGE;
+}
+
+enum err api_refuse_copy_source(struct http_request *request)
+{
+    return http_message_find_header(&request->message, "x-ms-copy-source") != NULL
+               ? ERR_NOT_IMPLEMENTED
+               : OK;
+}
+
 enum err api_results_max(struct http_request *request, size_t *results_max)
 {
     const char *const name = "maxresults";
@@ -143,7 +171,63 @@ enum err api_include(struct http_request *request, const char *const words[], un
     return OK;
 }
 
+enum err api_fault_xml(struct http_request *request, const struct xml_fault *fault)
+{
+    request_add_detail(request, "LineNumber", arena_printf(&request->arena, "%d", fault->line));
+    request_add_detail(request, "LinePosition", arena_printf(&request->arena, "%d", fault->column));
+    request_add_detail(request, "Reason", slice_of(fault->reason));
+    return ERR_INVALID_XML;
+}
+
+enum err api_read_marker(struct http_request *request, struct slice *place)
+{
+    const char *const parameter = "marker";
+    const struct slice marker = http_message_parameter(&request->message, parameter);
+    *place = marker;
+    if (!slice_starts_with(marker, slice_of("2!")))
+        return OK;
+    const struct slice rest = slice_from(marker, 2);
+    const size_t bang = slice_find_byte(rest, '!');
+    const struct slice encoded = slice_from(rest, bang + 1);
+    uint64_t len;
+    if (decimal_parse_u64(slice_head(rest, bang), &len) != OK || len != encoded.len ||
+        base64_decode(&request->arena, encoded, place) != OK)
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    return OK;
+}
+
 /* --- responses --- */
+
+struct slice api_make_marker(struct arena *arena, struct slice place)
+{
+    if (place.len == 0)
+        return place;
+    char *encoded = arena_bytes(arena, BASE64_LEN(place.len) + 1);
+    base64_encode(place, encoded);
+    return arena_printf(arena, "2!%zu!%s", BASE64_LEN(place.len), encoded);
+}
+
+const char *api_blob_type(enum blob_type type)
+{
+    static const char *const words[] = {
+        [BLOB_BLOCK] = "BlockBlob", [BLOB_APPEND] = "AppendBlob", [BLOB_PAGE] = "PageBlob"
+    };
+    return words[type];
+}
+
+void api_add_tier(struct http_response *response, const struct blob *blob)
+{
+    if (blob->type != BLOB_BLOCK)
+        return;
+    http_response_add(response, "x-ms-access-tier",
+                      blob->tier.len > 0 ? blob->tier : slice_of("Hot"));
+    if (blob->tier.len == 0)
+        http_response_add_text(response, "x-ms-access-tier-inferred", "true");
+    if (blob->tier_changed_at > 0)
+        http_response_add_date(response, "x-ms-access-tier-change-time", blob->tier_changed_at);
+    http_response_add(response, "x-ms-archive-status", blob->archive_status);
+    http_response_add(response, "x-ms-rehydrate-priority", blob->rehydrate_priority);
+}
 
 void api_add_metadata(struct http_response *response, const struct metadata *metadata)
 {
@@ -228,12 +312,26 @@ static void echo_parameter(struct http_request *request, struct strbuf *body, co
         xml_add_name(body, element, value);
 }
 
-void api_begin_listing(struct http_request *request, struct strbuf *body)
+static void begin_results(struct http_request *request, struct strbuf *body)
 {
     strbuf_reserve(body, 4096);
     xml_begin_document(body);
     strbuf_add_text(body, "<EnumerationResults");
     xml_add_attribute(body, "ServiceEndpoint", service_endpoint(request));
+}
+
+void api_begin_search(struct http_request *request, struct strbuf *body)
+{
+    begin_results(request, body);
+    strbuf_add_byte(body, '>');
+    echo_parameter(request, body, "where", "Where");
+    echo_parameter(request, body, "marker", "Marker");
+    echo_parameter(request, body, "maxresults", "MaxResults");
+}
+
+void api_begin_listing(struct http_request *request, struct strbuf *body)
+{
+    begin_results(request, body);
     if (request->address.level == HTTP_CONTAINER)
         xml_add_attribute(body, "ContainerName", request->address.container);
     strbuf_add_byte(body, '>');

@@ -59,6 +59,9 @@ static bool emit_container(void *arg, struct slice name, const struct container 
     xml_add_element(body, "LeaseState", slice_of(api_lease_state(&container->lease)));
     if (api_lease_duration(&container->lease) != NULL)
         xml_add_element(body, "LeaseDuration", slice_of(api_lease_duration(&container->lease)));
+    if (api_public_access(container->public_access) != NULL)
+        xml_add_element(body, "PublicAccess",
+                        slice_of(api_public_access(container->public_access)));
     strbuf_add_text(body, "<DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope>"
                           "<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>"
                           "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
@@ -116,6 +119,8 @@ enum err get_container_properties_run(struct http_request *request)
     http_response_add_etag(response, container.etag);
     api_add_metadata(response, &container.metadata);
     api_add_lease(response, &container.lease);
+    http_response_add_text(response, "x-ms-blob-public-access",
+                           api_public_access(container.public_access));
     http_response_add_text(response, "x-ms-has-immutability-policy", "false");
     http_response_add_text(response, "x-ms-has-legal-hold", "false");
     http_response_add_text(response, "x-ms-immutable-storage-with-versioning-enabled", "false");
@@ -148,7 +153,7 @@ enum err container_change_prepare(struct http_request *request)
     change->condition = request->condition;
     change->has_lease_id = request->has_lease_id;
     change->lease_id = request->lease_id;
-    return OK;
+    return api_read_public_access(request, &change->public_access);
 }
 
 enum err create_container_run(struct http_request *request)

@@ -1,10 +1,12 @@
 /*
  * api_list.c - List Blobs, flat and by hierarchy.
  *
- * A marker is opaque to clients: "2!", the length of the base64 that follows, "!", and the base64
- * of the name the page begins with.  Any other text is taken for a name itself.
+ * The marker is the name the page begins with; when that is not the first of what has the name, a
+ * NUL and the eight bytes of the snapshot's tick (all ones for the base blob) follow it.
  */
 #include "frontend/http/api.h"
+
+#include <string.h>
 
 #include "base/date.h"
 #include "base/encoding.h"
@@ -14,36 +16,47 @@
 #include "service/etag.h"
 #include "service/limits.h"
 
+/* The words of `include`, in the order of the list below. */
+enum {
+    INCLUDE_METADATA = 1 << 0,
+    INCLUDE_SNAPSHOTS = 1 << 1,
+    INCLUDE_UNCOMMITTED = 1 << 2,
+    INCLUDE_COPY = 1 << 3,
+    INCLUDE_TAGS = 1 << 4,
+};
+
 struct list_blobs {
     struct blob_list_request request;
-    bool with_metadata;
+    unsigned include;
     struct strbuf body;
 };
 
-static enum err read_marker(struct http_request *request, struct slice *name)
+static enum err read_position(struct http_request *request, struct blob_position *from)
 {
-    const char *const parameter = "marker";
-    const struct slice marker = http_message_parameter(&request->message, parameter);
-    *name = marker;
-    if (!slice_starts_with(marker, slice_of("2!")))
-        return OK;
-    const struct slice rest = slice_from(marker, 2);
-    const size_t bang = slice_find_byte(rest, '!');
-    const struct slice encoded = slice_from(rest, bang + 1);
-    uint64_t len;
-    if (decimal_parse_u64(slice_head(rest, bang), &len) != OK || len != encoded.len ||
-        base64_decode(&request->arena, encoded, name) != OK)
-        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    struct slice place;
+    const enum err err = api_read_marker(request, &place);
+    if (err != OK)
+        return err;
+    const size_t nul = slice_find_byte(place, '\0');
+    from->name = slice_head(place, nul);
+    const bool has_snapshot = nul < place.len;
+    if (from->name.len > LIMIT_BLOB_NAME_BYTES_MAX ||
+        (has_snapshot && (nul == 0 || place.len - nul - 1 != sizeof(uint64_t))))
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "marker");
+    if (has_snapshot)
+        from->snapshot = (int64_t)get_be64((const uint8_t *)place.data + nul + 1);
     return OK;
 }
 
-static struct slice make_marker(struct arena *arena, struct slice name)
+static struct slice make_marker(struct arena *arena, const struct blob_position *next)
 {
-    if (name.len == 0)
-        return name;
-    char *encoded = arena_bytes(arena, BASE64_LEN(name.len) + 1);
-    base64_encode(name, encoded);
-    return arena_printf(arena, "2!%zu!%s", BASE64_LEN(name.len), encoded);
+    if (next->snapshot == 0)
+        return api_make_marker(arena, next->name);
+    char *place = arena_bytes(arena, next->name.len + 1 + sizeof(uint64_t));
+    memcpy(place, next->name.data, next->name.len);
+    place[next->name.len] = '\0';
+    put_be64((uint8_t *)place + next->name.len + 1, (uint64_t)next->snapshot);
+    return api_make_marker(arena, slice_make(place, next->name.len + 1 + sizeof(uint64_t)));
 }
 
 /* A parameter that is the beginning of names: longer ones than names can be are refused. */
@@ -60,50 +73,118 @@ enum err list_blobs_prepare(struct http_request *request)
     struct list_blobs *list = arena_alloc(&request->arena, sizeof(*list));
     request->arguments = list;
     list->request.container = api_container_name(request);
-    /* Of what the words after the first name, there is nothing in a container yet. */
+    /* Of what the words after the first five name, there is nothing in a container. */
     static const char *const words[] = { "metadata",
                                          "snapshots",
                                          "uncommittedblobs",
                                          "copy",
-                                         "deleted",
                                          "tags",
+                                         "deleted",
                                          "versions",
                                          "legalhold",
                                          "deletedwithversions",
                                          "immutabilitypolicy",
                                          NULL };
-    unsigned included;
-    enum err err = api_include(request, words, &included);
-    list->with_metadata = (included & 1) != 0;
+    enum err err = api_include(request, words, &list->include);
+    list->request.with_snapshots = (list->include & INCLUDE_SNAPSHOTS) != 0;
+    list->request.with_uncommitted = (list->include & INCLUDE_UNCOMMITTED) != 0;
     if (err == OK)
         err = read_name(request, "prefix", &list->request.prefix);
     if (err == OK)
         err = read_name(request, "delimiter", &list->request.delimiter);
     if (err == OK)
-        err = read_marker(request, &list->request.from);
-    if (err == OK && list->request.from.len > LIMIT_BLOB_NAME_BYTES_MAX)
-        err = request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "marker");
+        err = read_position(request, &list->request.from);
+    /* Names that are cut at the delimiter have no snapshots. */
+    if (err == OK && list->request.delimiter.len > 0 && list->request.with_snapshots)
+        err = request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "include");
     if (err == OK)
         err = api_results_max(request, &list->request.results_max);
     return err;
 }
 
-static void emit_properties(struct strbuf *body, const struct blob *blob)
+static void emit_date(struct strbuf *body, const char *element, int64_t ticks)
 {
-    char created[DATE_RFC1123_LEN + 1];
-    char modified[DATE_RFC1123_LEN + 1];
+    char text[DATE_RFC1123_LEN + 1];
+    date_format_rfc1123(ticks, text);
+    xml_add_element(body, element, slice_of(text));
+}
+
+/* An element that is left out when it has no text. */
+static void emit_optional(struct strbuf *body, const char *element, struct slice text)
+{
+    if (text.len > 0)
+        xml_add_element(body, element, text);
+}
+
+static void emit_tier(struct strbuf *body, const struct blob *blob)
+{
+    if (blob->type != BLOB_BLOCK)
+        return;
+    xml_add_element(body, "AccessTier", blob->tier.len > 0 ? blob->tier : slice_of("Hot"));
+    if (blob->tier.len == 0)
+        strbuf_add_text(body, "<AccessTierInferred>true</AccessTierInferred>");
+    if (blob->tier_changed_at > 0)
+        emit_date(body, "AccessTierChangeTime", blob->tier_changed_at);
+    emit_optional(body, "ArchiveStatus", blob->archive_status);
+    emit_optional(body, "RehydratePriority", blob->rehydrate_priority);
+}
+
+static void emit_copy(struct strbuf *body, const struct blob_copy *copy)
+{
+    static const char *const words[] = {
+        [BLOB_COPY_NONE] = "",           [BLOB_COPY_PENDING] = "pending",
+        [BLOB_COPY_SUCCESS] = "success", [BLOB_COPY_ABORTED] = "aborted",
+        [BLOB_COPY_FAILED] = "failed",
+    };
+    if (copy->status == BLOB_COPY_NONE)
+        return;
+    char id[UUID_TEXT_LEN + 1];
+    uuid_format(&copy->id, id);
+    xml_add_element(body, "CopyId", slice_of(id));
+    xml_add_element(body, "CopySource", copy->source);
+    xml_add_element(body, "CopyStatus", slice_of(words[copy->status]));
+    strbuf_printf(body, "<CopyProgress>%llu/%llu</CopyProgress>",
+                  (unsigned long long)copy->copied_bytes, (unsigned long long)copy->total_bytes);
+    if (copy->completed_at > 0)
+        emit_date(body, "CopyCompletionTime", copy->completed_at);
+    emit_optional(body, "CopyStatusDescription", copy->description);
+    if (copy->incremental)
+        strbuf_add_text(body, "<IncrementalCopy>true</IncrementalCopy>");
+}
+
+/* What the types of blobs differ in. */
+static void emit_type(struct strbuf *body, const struct blob *blob)
+{
+    if (blob->type == BLOB_PAGE)
+        strbuf_printf(body, "<x-ms-blob-sequence-number>%llu</x-ms-blob-sequence-number>",
+                      (unsigned long long)blob->sequence_number);
+    xml_add_element(body, "BlobType", slice_of(api_blob_type(blob->type)));
+    if (blob->sealed)
+        strbuf_add_text(body, "<Sealed>true</Sealed>");
+}
+
+static void emit_lease(struct strbuf *body, const struct lease *lease)
+{
+    xml_add_element(body, "LeaseStatus", slice_of(api_lease_status(lease)));
+    xml_add_element(body, "LeaseState", slice_of(api_lease_state(lease)));
+    if (api_lease_duration(lease) != NULL)
+        xml_add_element(body, "LeaseDuration", slice_of(api_lease_duration(lease)));
+}
+
+static void emit_properties(const struct list_blobs *list, struct strbuf *body,
+                            const struct blob_list_entry *entry)
+{
+    const struct blob *blob = entry->blob;
     char etag[ETAG_TEXT_LEN_MAX + 1];
     char md5[BASE64_LEN(DIGEST_MD5_BYTES) + 1] = "";
-    date_format_rfc1123(blob->created_at, created);
-    date_format_rfc1123(blob->etag, modified);
     etag_format(blob->etag, etag);
     if (blob->properties.content_md5.len > 0)
         base64_encode(blob->properties.content_md5, md5);
     const struct slice quoted = slice_of(etag);
 
     strbuf_add_text(body, "<Properties>");
-    xml_add_element(body, "Creation-Time", slice_of(created));
-    xml_add_element(body, "Last-Modified", slice_of(modified));
+    emit_date(body, "Creation-Time", blob->created_at);
+    emit_date(body, "Last-Modified", blob->etag);
     /* Without quotes here, unlike in a listing of containers: so does the service. */
     xml_add_element(body, "Etag", slice_make(quoted.data + 1, quoted.len - 2));
     strbuf_printf(body, "<Content-Length>%llu</Content-Length>",
@@ -115,31 +196,60 @@ static void emit_properties(struct strbuf *body, const struct blob *blob)
     xml_add_element(body, "Content-MD5", slice_of(md5));
     xml_add_element(body, "Cache-Control", blob->properties.cache_control);
     xml_add_element(body, "Content-Disposition", blob->properties.content_disposition);
-    strbuf_add_text(body, "<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>"
-                          "<AccessTierInferred>true</AccessTierInferred>");
-    xml_add_element(body, "LeaseStatus", slice_of(api_lease_status(&blob->lease)));
-    xml_add_element(body, "LeaseState", slice_of(api_lease_state(&blob->lease)));
-    if (api_lease_duration(&blob->lease) != NULL)
-        xml_add_element(body, "LeaseDuration", slice_of(api_lease_duration(&blob->lease)));
-    strbuf_add_text(body, "<ServerEncrypted>true</ServerEncrypted></Properties>");
+    emit_type(body, blob);
+    emit_tier(body, blob);
+    /* Snapshots have no leases. */
+    if (entry->snapshot == 0)
+        emit_lease(body, &blob->lease);
+    if ((list->include & INCLUDE_COPY) != 0)
+        emit_copy(body, &blob->copy);
+    strbuf_add_text(body, "<ServerEncrypted>true</ServerEncrypted>");
+    if (blob->tags.count > 0)
+        strbuf_printf(body, "<TagCount>%zu</TagCount>", blob->tags.count);
+    strbuf_add_text(body, "</Properties>");
 }
 
-static bool emit_blob(void *arg, struct slice name, const struct blob *blob)
+static void emit_blob(const struct list_blobs *list, struct strbuf *body,
+                      const struct blob_list_entry *entry)
+{
+    strbuf_add_text(body, "<Blob>");
+    xml_add_name(body, "Name", entry->name);
+    if (entry->snapshot != 0) {
+        char snapshot[DATE_ISO_LEN + 1];
+        date_format_iso(entry->snapshot, snapshot);
+        xml_add_element(body, "Snapshot", slice_of(snapshot));
+    }
+    emit_properties(list, body, entry);
+    if ((list->include & INCLUDE_METADATA) != 0)
+        api_list_metadata(body, &entry->blob->metadata);
+    if ((list->include & INCLUDE_TAGS) != 0 && entry->blob->tags.count > 0)
+        api_list_tags(body, &entry->blob->tags);
+    strbuf_add_text(body, "<OrMetadata /></Blob>");
+}
+
+/* Of a blob that is not committed yet there are no properties to show. */
+static void emit_uncommitted(struct strbuf *body, struct slice name)
+{
+    strbuf_add_text(body, "<Blob>");
+    xml_add_name(body, "Name", name);
+    strbuf_add_text(body, "<Properties><Content-Length>0</Content-Length>"
+                          "<BlobType>BlockBlob</BlobType><LeaseStatus>unlocked</LeaseStatus>"
+                          "<LeaseState>available</LeaseState></Properties></Blob>");
+}
+
+static bool emit_entry(void *arg, const struct blob_list_entry *entry)
 {
     struct list_blobs *list = arg;
     struct strbuf *body = &list->body;
-    if (blob == NULL) {
+    if (entry->is_uncommitted) {
+        emit_uncommitted(body, entry->name);
+    } else if (entry->blob == NULL) {
         strbuf_add_text(body, "<BlobPrefix>");
-        xml_add_name(body, "Name", name);
+        xml_add_name(body, "Name", entry->name);
         strbuf_add_text(body, "</BlobPrefix>");
-        return body->len < LIMIT_LIST_BODY_BYTES;
+    } else {
+        emit_blob(list, body, entry);
     }
-    strbuf_add_text(body, "<Blob>");
-    xml_add_name(body, "Name", name);
-    emit_properties(body, blob);
-    if (list->with_metadata)
-        api_list_metadata(body, &blob->metadata);
-    strbuf_add_text(body, "<OrMetadata /></Blob>");
     return body->len < LIMIT_LIST_BODY_BYTES;
 }
 
@@ -147,18 +257,18 @@ enum err list_blobs_run(struct http_request *request)
 {
     struct list_blobs *list = request->arguments;
     struct strbuf *body = &list->body;
-    struct slice next;
+    struct blob_position next;
     strbuf_init(body, &request->arena);
     api_begin_listing(request, body);
     strbuf_add_text(body, "<Blobs>");
-    list->request.emit = emit_blob;
+    list->request.emit = emit_entry;
     list->request.arg = list;
     const enum err err =
         blob_list(request->context->service, &request->arena, &list->request, &next);
     if (err != OK)
         return err;
     strbuf_add_text(body, "</Blobs>");
-    xml_add_element(body, "NextMarker", make_marker(&request->arena, next));
+    xml_add_element(body, "NextMarker", make_marker(&request->arena, &next));
     strbuf_add_text(body, "</EnumerationResults>");
     struct http_response *response = request_respond(request, 200);
     http_response_add_text(response, "Content-Type", "application/xml");

@@ -60,6 +60,8 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
                    "One of the headers specified in the request is not supported.");
     case ERR_INVALID_INPUT:
         return ROW(400, "InvalidInput", "One of the request inputs is not valid.");
+    case ERR_OUT_OF_RANGE_INPUT:
+        return ROW(400, "OutOfRangeInput", "One of the request inputs is out of range.");
     case ERR_UNSUPPORTED_VERB:
         return ROW(405, "UnsupportedHttpVerb",
                    "The resource doesn't support the specified HTTP verb.");
@@ -112,6 +114,47 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_MULTIPLE_CONDITIONS:
         return ROW(400, "MultipleConditionHeadersNotSupported",
                    "Multiple condition headers are not supported.");
+    case ERR_INVALID_XML:
+        return ROW(400, "InvalidXmlDocument", "XML specified is not syntactically valid.");
+    case ERR_INVALID_XML_VALUE:
+        return ROW(400, "InvalidXmlNodeValue",
+                   "The value provided for one of the XML nodes in the request body was not in the "
+                   "correct format.");
+    case ERR_MISSING_QUERY_PARAMETER:
+        return ROW(400, "MissingRequiredQueryParameter",
+                   "A required query parameter was not specified for this request.");
+    case ERR_EXCLUSIVE_QUERY_PARAMETERS:
+        return ROW(400, "MutuallyExclusiveQueryParameters",
+                   "The request has mutually exclusive query parameters.");
+    case ERR_INVALID_BLOCK_ID:
+        return ROW(400, "InvalidBlockId",
+                   "The specified block ID is invalid. The block ID must be Base64-encoded.");
+    case ERR_INVALID_BLOCK:
+        return ROW(400, "InvalidBlobOrBlock", "The specified blob or block content is invalid.");
+    case ERR_INVALID_BLOCK_LIST:
+        return ROW(400, "InvalidBlockList", "The specified block list is invalid.");
+    case ERR_BLOCK_LIST_TOO_LONG:
+        return ROW(400, "BlockListTooLong",
+                   "The blocklist may not contain more than 50,000 blocks.");
+    case ERR_BLOCK_COUNT:
+        return ROW(409, "BlockCountExceedsLimit",
+                   "The committed block count cannot exceed the maximum limit of 50,000 blocks.");
+    case ERR_UNCOMMITTED_BLOCK_COUNT:
+        return ROW(
+            409, "BlockCountExceedsLimit",
+            "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.");
+    case ERR_INVALID_PAGE_RANGE:
+        return ROW(416, "InvalidPageRange", "The page range specified is invalid.");
+    case ERR_EMPTY_TAG_NAME:
+        return ROW(400, "EmptyTagName", "The name of one of the tag key-value pairs is empty.");
+    case ERR_DUPLICATE_TAG_NAMES:
+        return ROW(400, "DuplicateTagNames", "The tags specified contain duplicate names.");
+    case ERR_TAGS_TOO_LARGE:
+        return ROW(400, "TagsTooLarge", "The tags specified exceed the maximum permissible limit.");
+    case ERR_INVALID_TAG:
+        return ROW(
+            400, "InvalidTag",
+            "The tags specified are invalid. It contains characters that are not permitted.");
     case ERR_CONDITIONS_NOT_SUPPORTED:
         return ROW(400, "ConditionHeadersNotSupported", "Condition headers are not supported.");
     case ERR_NOT_IMPLEMENTED:
@@ -179,7 +222,112 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_BLOB_EXISTS:
         return ROW(409, "BlobAlreadyExists", "The specified blob already exists.");
     case ERR_INVALID_BLOB_TYPE:
+    case ERR_CANNOT_OVERWRITE_TYPE:
         return ROW(409, "InvalidBlobType", "The blob type is invalid for this operation.");
+    case ERR_OPERATION_ON_SNAPSHOT:
+        return ROW(400, "InvalidOperation", "Invalid operation against a blob snapshot.");
+    case ERR_SNAPSHOTS_PRESENT:
+        return ROW(409, "SnapshotsPresent",
+                   "This operation is not permitted because the blob has snapshots.");
+    case ERR_BLOB_SEALED:
+        return ROW(409, "BlobIsSealed", "The blob is sealed and its contents cannot be modified.");
+    case ERR_BLOB_ARCHIVED:
+        return ROW(409, "BlobArchived", "This operation is not permitted on an archived blob.");
+    case ERR_BLOB_REHYDRATING:
+        return ROW(409, "BlobBeingRehydrated",
+                   "This operation is not permitted because the blob is being rehydrated.");
+    case ERR_TIER_NOT_FOR_TYPE:
+        return ROW(400, "AccessTierNotSupportedForBlobType",
+                   "The access tier is not supported for this blob type.");
+    case ERR_INVALID_TIER:
+        return ROW(400, "InvalidBlobTier", "The specified blob tier is invalid.");
+    case ERR_SEQUENCE_CONDITION_NOT_MET:
+        return ROW(412, "SequenceNumberConditionNotMet",
+                   "The sequence number condition specified was not met.");
+    case ERR_SEQUENCE_INCREMENT_TOO_LARGE:
+        return ROW(409, "SequenceNumberIncrementTooLarge",
+                   "The sequence number increment cannot be performed because it would result in "
+                   "overflow of the sequence number.");
+    case ERR_APPEND_POSITION_NOT_MET:
+        return ROW(412, "AppendPositionConditionNotMet",
+                   "The append position condition specified was not met.");
+    case ERR_MAX_SIZE_NOT_MET:
+        return ROW(412, "MaxBlobSizeConditionNotMet",
+                   "The max blob size condition specified was not met.");
+    case ERR_PREVIOUS_SNAPSHOT_NOT_FOUND:
+        return ROW(409, "PreviousSnapshotNotFound", "The previous snapshot is not found.");
+    case ERR_PREVIOUS_SNAPSHOT_NEWER:
+        return ROW(400, "PreviousSnapshotCannotBeNewer",
+                   "The prevsnapshot query parameter value cannot be newer than snapshot query "
+                   "parameter value.");
+    case ERR_BLOB_OVERWRITTEN:
+        return ROW(409, "BlobOverwritten",
+                   "The blob has been recreated since the previous snapshot was taken.");
+    case ERR_PENDING_COPY:
+        return ROW(409, "PendingCopyOperation", "There is currently a pending copy operation.");
+    case ERR_NO_PENDING_COPY:
+        return ROW(409, "NoPendingCopyOperation", "There is currently no pending copy operation.");
+    case ERR_COPY_ID_MISMATCH:
+        return ROW(
+            409, "CopyIdMismatch",
+            "The specified copy ID did not match the copy ID for the pending copy operation.");
+    case ERR_TARGET_CONDITION_NOT_MET:
+        return ROW(412, "TargetConditionNotMet",
+                   "The target condition specified using HTTP conditional header(s) is not met.");
+    case ERR_SOURCE_CONDITION_NOT_MET:
+        return ROW(412, "SourceConditionNotMet",
+                   "The source condition specified using HTTP conditional header(s) is not met.");
+    case ERR_COPY_SOURCE_NOT_MODIFIED:
+        return ROW(304, "CannotVerifyCopySource",
+                   "The condition specified using HTTP conditional header(s) is not met.");
+    case ERR_COPY_SOURCE_CONDITION:
+        return ROW(412, "CannotVerifyCopySource",
+                   "The condition specified using HTTP conditional header(s) is not met.");
+    case ERR_COPY_SOURCE_UNAUTHORIZED:
+        return ROW(401, "CannotVerifyCopySource",
+                   "Server failed to authenticate the request. Please refer to the information in "
+                   "the www-authenticate header.");
+    case ERR_COPY_SOURCE_FORBIDDEN:
+        return ROW(403, "CannotVerifyCopySource",
+                   "This request is not authorized to perform this operation.");
+    case ERR_COPY_SOURCE_NOT_FOUND:
+        return ROW(404, "CannotVerifyCopySource", "The specified resource does not exist.");
+    case ERR_COPY_SOURCE_CONFLICT:
+        return ROW(409, "CannotVerifyCopySource",
+                   "Could not verify the copy source within the specified time.");
+    case ERR_COPY_SOURCE_UNREACHABLE:
+        return ROW(500, "CannotVerifyCopySource",
+                   "Could not verify the copy source within the specified time. Examine the HTTP "
+                   "status code and message for more information about the failure.");
+    case ERR_COPY_SOURCE_TOO_LARGE:
+        return ROW(413, "RequestBodyTooLarge",
+                   "The request body is too large and exceeds the maximum permissible limit.");
+    case ERR_INVALID_SOURCE_TYPE:
+        return ROW(409, "InvalidSourceBlobType",
+                   "The copy source blob type is invalid for this operation.");
+    case ERR_INCREMENTAL_NEEDS_SNAPSHOT:
+        return ROW(409, "IncrementalCopySourceMustBeSnapshot",
+                   "The source for incremental copy request must be a snapshot.");
+    case ERR_INCREMENTAL_EARLIER_SNAPSHOT:
+        return ROW(409, "IncrementalCopyOfEarlierVersionSnapshotNotAllowed",
+                   "The specified snapshot is earlier than the last snapshot copied into the "
+                   "incremental copy blob.");
+    case ERR_INCREMENTAL_OTHER_BLOB:
+        return ROW(409, "IncrementalCopyBlobMismatch",
+                   "The specified source blob is different than the copy source of the existing "
+                   "incremental copy blob.");
+    case ERR_INFINITE_LEASE_REQUIRED:
+        return ROW(412, "InfiniteLeaseDurationRequired",
+                   "The lease ID matched, but the specified lease must be an infinite-duration "
+                   "lease.");
+    case ERR_CORS_HEADER_MISSING:
+        return ROW(400, "InvalidHeaderValue", "A required CORS header is not present.");
+    case ERR_CORS_REFUSED:
+        return ROW(403, "CorsPreflightFailure",
+                   "CORS not enabled or no matching rule found for this request.");
+    case ERR_PUBLIC_ACCESS_REFUSED:
+        return ROW(409, "PublicAccessNotPermitted",
+                   "Public access is not permitted on this storage account.");
     case ERR_NOT_MODIFIED:
         return ROW(304, "ConditionNotMet",
                    "The condition specified using HTTP conditional header(s) is not met.");

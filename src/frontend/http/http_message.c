@@ -46,18 +46,30 @@ static struct slice http_lower(struct arena *arena, struct slice text)
     return slice_make(copy, text.len);
 }
 
+/* As forms are encoded, which the service's clients in Go do: a plus sign is a space, which must be
+   settled before escapes bring in plus signs of their own. */
+static enum err http_decode_parameter(struct arena *arena, struct slice text, struct slice *decoded)
+{
+    if (slice_find_byte(text, '+') < text.len) {
+        char *copy = arena_bytes(arena, text.len);
+        for (size_t i = 0; i < text.len; i++)
+            copy[i] = text.data[i] == '+' ? ' ' : text.data[i];
+        text = slice_make(copy, text.len);
+    }
+    return percent_decode(arena, text, decoded) == OK ? OK : ERR_INVALID_URI;
+}
+
 /* One `name=value` or `name`. */
 static enum err http_parse_parameter(struct arena *arena, struct slice text,
                                      struct http_field *parameter)
 {
     const size_t name_len = slice_find_byte(text, '=');
     struct slice name = { 0 };
-    if (percent_decode(arena, slice_head(text, name_len), &name) != OK)
-        return ERR_INVALID_URI;
+    const enum err err = http_decode_parameter(arena, slice_head(text, name_len), &name);
+    if (err != OK)
+        return err;
     parameter->name = http_lower(arena, name);
-    if (percent_decode(arena, slice_from(text, name_len + 1), &parameter->value) != OK)
-        return ERR_INVALID_URI;
-    return OK;
+    return http_decode_parameter(arena, slice_from(text, name_len + 1), &parameter->value);
 }
 
 /* How many parts between ampersands are not empty. */

@@ -31,7 +31,7 @@ struct http_message {
 
 /*
  * Split a request target (/path?query, or with scheme and host before it) into path and query, and
- * decode the query's parameters ('+' stays '+').
+ * decode the query's parameters ('+' is a space there, as the service has it; not in the path).
  *   ERR_INVALID_URI               the target does not begin with '/', or an escape is malformed
  *   ERR_INVALID_QUERY_PARAMETER   there are more than LIMIT_QUERY_PARAMETERS_MAX
  */

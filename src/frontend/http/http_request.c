@@ -7,8 +7,12 @@
 #include "base/encoding.h"
 #include "base/log.h"
 #include "frontend/http/access.h"
+#include "frontend/http/api_common.h"
 #include "frontend/http/http_version.h"
+#include "service/blob/tag.h"
+#include "service/blob/tier.h"
 #include "service/limits.h"
+#include "service/service_properties.h"
 
 /* --- faults --- */
 
@@ -45,6 +49,16 @@ static void refuse(struct http_request *request, enum err err)
 
 /* --- understanding a request --- */
 
+/* A part of a batch speaks the version of the whole. */
+static enum err inherit_version(struct http_request *request)
+{
+    const int version = request->inherited_version;
+    request->version = version;
+    request->version_text = arena_printf(&request->arena, "%04d-%02d-%02d", version / 10000,
+                                         version / 100 % 100, version % 100);
+    return OK;
+}
+
 /* Nothing names a version.  A caller without a credential is served as in the beginning, as the
    service does; one with the account's key gets the newest. */
 static void choose_version(struct http_request *request)
@@ -67,11 +81,38 @@ static enum err find_version(struct http_request *request)
         const char *const parameter =
             http_message_find_parameter(message, "api-version") != NULL ? "api-version" : "sv";
         request->version_text = http_message_parameter(message, parameter);
+        if (request->inherited_version != 0)
+            return inherit_version(request);
         if (request->version_text.len == 0)
             choose_version(request);
         else if (http_version_parse(request->version_text, &request->version) != OK)
             return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
     }
+    if (request->version == HTTP_VERSION_NEWEST)
+        request->version_text = slice_of(HTTP_VERSION_NEWEST_TEXT);
+    return OK;
+}
+
+/* The account may have a version for requests that name none, of themselves or by a SAS. */
+static enum err find_default_version(struct http_request *request)
+{
+    static const char *const parameters[] = { "api-version", "sv", "sig" };
+    const struct http_message *message = &request->message;
+    if (request->inherited_version != 0 ||
+        http_message_find_header(message, "x-ms-version") != NULL)
+        return OK;
+    for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+        if (http_message_find_parameter(message, parameters[i]) != NULL)
+            return OK;
+    struct service_properties properties;
+    const enum err err =
+        service_properties_get(request->context->service, &request->arena,
+                               slice_of(request->address.account->name), 'b', &properties);
+    if (err != OK || properties.default_version.len == 0)
+        return err;
+    request->version_text = properties.default_version;
+    if (http_version_parse(properties.default_version, &request->version) != OK)
+        return CORRUPT("the default version of an account is no version");
     if (request->version == HTTP_VERSION_NEWEST)
         request->version_text = slice_of(HTTP_VERSION_NEWEST_TEXT);
     return OK;
@@ -134,22 +175,41 @@ static enum err find_date(struct http_request *request, const char *header, bool
     return OK;
 }
 
+static enum err find_tag_condition(struct http_request *request)
+{
+    const char *const header = "x-ms-if-tags";
+    const struct slice text = http_message_header(&request->message, header);
+    if (text.len == 0)
+        return OK;
+    if (request->access.no_tags)
+        return ERR_AUTHORIZATION_PERMISSION;
+    if (tag_predicate_parse(&request->arena, text, TAG_CONDITION, &request->condition.if_tags) !=
+        OK)
+        return request_fault_header(request, ERR_INVALID_HEADER, header);
+    return OK;
+}
+
 static enum err find_conditions(struct http_request *request)
 {
     struct condition *condition = &request->condition;
-    enum err err = find_etags(request, "If-Match", &condition->if_match);
+    const unsigned flags = request->operation->flags;
+    const bool of_blob = (flags & OP_TAG_CONDITION) != 0;
+    enum err err =
+        find_etags(request, of_blob ? "x-ms-blob-if-match" : "If-Match", &condition->if_match);
     if (err == OK)
-        err = find_etags(request, "If-None-Match", &condition->if_none_match);
+        err = find_etags(request, of_blob ? "x-ms-blob-if-none-match" : "If-None-Match",
+                         &condition->if_none_match);
     if (err == OK)
-        err = find_date(request, "If-Modified-Since", &condition->has_modified_since,
-                        &condition->modified_since);
+        err = find_date(request, of_blob ? "x-ms-blob-if-modified-since" : "If-Modified-Since",
+                        &condition->has_modified_since, &condition->modified_since);
     if (err == OK)
-        err = find_date(request, "If-Unmodified-Since", &condition->has_unmodified_since,
-                        &condition->unmodified_since);
+        err = find_date(request, of_blob ? "x-ms-blob-if-unmodified-since" : "If-Unmodified-Since",
+                        &condition->has_unmodified_since, &condition->unmodified_since);
+    if (err == OK)
+        err = find_tag_condition(request);
     if (err != OK)
         return err;
 
-    const unsigned flags = request->operation->flags;
     if ((flags & OP_NO_CONDITIONS) != 0 && !condition_is_empty(condition))
         return ERR_CONDITIONS_NOT_SUPPORTED;
     /* Reads take any combination since 2013-08-15. */
@@ -189,10 +249,6 @@ static enum err find_metadata(struct http_request *request)
 static enum err refuse_unserved_headers(struct http_request *request)
 {
     static const char *const headers[] = {
-        "x-ms-if-tags",
-        "x-ms-tags",
-        "x-ms-access-tier",
-        "x-ms-blob-public-access",
         "x-ms-encryption-key",
         "x-ms-encryption-scope",
         "x-ms-immutability-policy-until-date",
@@ -209,19 +265,72 @@ static enum err refuse_unserved_headers(struct http_request *request)
     return OK;
 }
 
-/* There are no snapshots or versions yet, so one that is named does not exist. */
-static enum err refuse_snapshots(struct http_request *request)
+/* An instant that names a snapshot or version; 0 when the parameter is absent. */
+static enum err find_instant(struct http_request *request, const char *parameter, int64_t *ticks)
 {
-    static const char *const parameters[] = { "snapshot", "versionid" };
-    for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
-        const struct slice value = http_message_parameter(&request->message, parameters[i]);
-        int64_t ticks;
-        if (value.len == 0)
-            continue;
-        if (date_parse_iso(value, &ticks) != OK)
-            return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameters[i]);
-        return ERR_BLOB_NOT_FOUND;
+    *ticks = 0;
+    const struct slice value = http_message_parameter(&request->message, parameter);
+    if (value.len == 0)
+        return OK;
+    if (date_parse_iso(value, ticks) != OK)
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    /* Nothing was made at the beginning of time. */
+    return *ticks == 0 ? ERR_BLOB_NOT_FOUND : OK;
+}
+
+static enum err find_snapshot(struct http_request *request)
+{
+    int64_t version;
+    enum err err = find_instant(request, "snapshot", &request->snapshot);
+    if (err == OK)
+        err = find_instant(request, "versionid", &version);
+    if (err != OK)
+        return err;
+    if (request->snapshot != 0 && version != 0)
+        return ERR_EXCLUSIVE_QUERY_PARAMETERS;
+    if (request->snapshot != 0 && (request->operation->flags & OP_SNAPSHOT) == 0) {
+        request_add_detail(request, "QueryParameterName", slice_of("snapshot"));
+        request_add_detail(request, "QueryParameterValue",
+                           http_message_parameter(&request->message, "snapshot"));
+        request_add_detail(request, "Reason",
+                           slice_of("This operation is only allowed on the root blob. Snapshot "
+                                    "should not be provided."));
+        return ERR_INVALID_QUERY_PARAMETER;
     }
+    /* There are no versions yet, so one that is named does not exist. */
+    return version != 0 ? ERR_BLOB_NOT_FOUND : OK;
+}
+
+/* Tags and tier of a blob that is made. */
+static enum err find_tags(struct http_request *request)
+{
+    const struct slice tags = http_message_header(&request->message, "x-ms-tags");
+    if (tags.len > 0 && request->access.no_tags)
+        return ERR_AUTHORIZATION_PERMISSION;
+    const enum err err = tags_parse(&request->arena, tags, &request->tags);
+    if (err != OK)
+        return err;
+    const struct slice tier = http_message_header(&request->message, "x-ms-access-tier");
+    if (tier.len == 0)
+        return OK;
+    /* Pages and appended blocks have no tiers outside premium accounts. */
+    const struct slice type = http_message_header(&request->message, "x-ms-blob-type");
+    if (slice_equal_nocase(type, slice_of("PageBlob")) ||
+        slice_equal_nocase(type, slice_of("AppendBlob")))
+        return ERR_TIER_NOT_FOR_TYPE;
+    request->tier = tier_word(tier);
+    return request->tier.len > 0 ? OK : ERR_INVALID_TIER;
+}
+
+static enum err begin_document(struct http_request *request)
+{
+    if (!request->has_content_length)
+        return ERR_MISSING_CONTENT_LENGTH;
+    if (request->content_length > LIMIT_DOCUMENT_BYTES)
+        return ERR_BODY_TOO_LARGE;
+    /* Memory that is reserved and not filled costs nothing; growing would leave garbage. */
+    strbuf_init(&request->document, &request->arena);
+    strbuf_reserve(&request->document, (size_t)request->content_length);
     return OK;
 }
 
@@ -230,8 +339,11 @@ static enum err find_arguments(struct http_request *request)
     const struct http_operation *operation = request->operation;
     enum err err = refuse_unserved_headers(request);
     if (err == OK && operation->level == HTTP_BLOB)
-        err = refuse_snapshots(request);
-    if (err == OK && (operation->flags & (OP_CONDITIONS | OP_NO_CONDITIONS)) != 0)
+        err = find_snapshot(request);
+    if (err == OK && (operation->flags & OP_TAGS) != 0)
+        err = find_tags(request);
+    if (err == OK &&
+        (operation->flags & (OP_CONDITIONS | OP_NO_CONDITIONS | OP_TAG_CONDITION)) != 0)
         err = find_conditions(request);
     if (err == OK && (operation->flags & OP_LEASE_ID) != 0)
         err = find_lease_id(request);
@@ -239,6 +351,8 @@ static enum err find_arguments(struct http_request *request)
         err = find_metadata(request);
     if (err == OK && (operation->flags & OP_BODY) != 0 && !request->has_content_length)
         err = ERR_MISSING_CONTENT_LENGTH;
+    if (err == OK && (operation->flags & OP_DOCUMENT) != 0)
+        err = begin_document(request);
     if (err == OK && operation->prepare != NULL)
         err = operation->prepare(request);
     return err;
@@ -255,6 +369,8 @@ static enum err understand(struct http_request *request)
     if (err == OK)
         err = http_address_parse(&request->arena, &request->message, context->accounts,
                                  context->path_style_only, &request->address);
+    if (err == OK)
+        err = find_default_version(request);
     struct access_caller caller;
     if (err == OK)
         err = access_authenticate(request, &caller);
@@ -283,7 +399,12 @@ void request_begin(struct http_request *request)
 void request_receive(struct http_request *request, struct slice bytes)
 {
     request->body_taken += bytes.len;
-    if (request->phase != PHASE_RECEIVING || request->body == NULL)
+    if (request->phase != PHASE_RECEIVING)
+        return;
+    if ((request->operation->flags & OP_DOCUMENT) != 0 &&
+        request->body_taken <= request->content_length)
+        strbuf_add(&request->document, bytes);
+    if (request->body == NULL)
         return;
     if (request->body_taken > request->content_length) {
         refuse(request, ERR_INVALID_INPUT);
@@ -384,6 +505,16 @@ void request_answer(struct http_request *request)
     else
         respond_error(request);
     request->phase = PHASE_ANSWERED;
+}
+
+void request_complete_answer(struct http_request *request)
+{
+    assert(request->phase == PHASE_ANSWERED);
+    const enum err err = api_add_cors(request);
+    /* The operation is done; a page of another origin that cannot read the answer is the lesser
+       evil. */
+    if (err != OK)
+        log_error("request", "%s: no CORS headers: %s", request->id_text, error_text(err));
 }
 
 void request_fail_answer(struct http_request *request, enum err err)

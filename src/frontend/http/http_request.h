@@ -27,6 +27,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/slice.h"
+#include "base/strbuf.h"
 #include "base/uuid.h"
 #include "frontend/http/http_error.h"
 #include "frontend/http/http_message.h"
@@ -38,9 +39,12 @@
 #include "service/payload.h"
 #include "service/service.h"
 
+struct http_fetcher;
+
 /* What all requests of a server share; constant while it runs. */
 struct http_context {
     struct service *service;
+    struct http_fetcher *fetcher; /* of copy sources; NULL: there is none */
     const struct account_list *accounts;
     bool path_style_only;
     bool loose; /* unknown headers and parameters the server cannot honour are ignored */
@@ -48,7 +52,9 @@ struct http_context {
 
 /* What the caller was found to be allowed. */
 struct http_access {
+    bool by_key;      /* has the account's key, and may do everything */
     bool create_only; /* may create blobs but not overwrite them */
+    bool no_tags;     /* may neither set tags nor make conditions on them */
     /* response headers a SAS sets: rscc, rscd, rsce, rscl, rsct */
     struct slice cache_control;
     struct slice content_disposition;
@@ -83,18 +89,23 @@ struct http_request {
     struct http_address address;
     const struct http_operation *operation; /* NULL until routed */
     int version;                            /* of the protocol, as 20260606; 0 until known */
+    int inherited_version;                  /* a part of a batch: that of the whole; else 0 */
     struct slice version_text;
     struct http_access access;
     struct condition condition;
     bool has_lease_id;
     struct uuid lease_id;
     struct metadata metadata;
-    bool must_close; /* where the request ends is in doubt: nothing more is read */
+    int64_t snapshot;     /* rows with OP_SNAPSHOT: ticks; 0: the base blob */
+    struct metadata tags; /* rows with OP_TAGS */
+    struct slice tier;    /* the same; empty if none is named */
+    bool must_close;      /* where the request ends is in doubt: nothing more is read */
     bool has_content_length;
     uint64_t content_length;
 
     /* the body */
     struct payload_writer *body; /* rows with OP_BODY */
+    struct strbuf document;      /* rows with OP_DOCUMENT */
     uint64_t body_taken;
 
     /* the outcome */
@@ -102,8 +113,9 @@ struct http_request {
     enum err err;
     struct http_error_detail details[HTTP_ERROR_DETAILS_MAX];
     size_t detail_count;
-    uint64_t resource_bytes; /* how long the resource is, when the range was not within it */
-    void *arguments;         /* of the operation: what its prepare made for its run and respond */
+    uint64_t resource_bytes;   /* how long the resource is, when the range was not within it */
+    struct from_url *from_url; /* rows whose body is fetched, or NULL */
+    void *arguments;           /* of the operation: what its prepare made for its run and respond */
     struct http_response response;
 
     /* told when a change is durable or refused; set by the server */
@@ -127,6 +139,9 @@ void request_run(struct http_request *request);
 
 /* Write the response of a request that RAN or was REFUSED; it is ANSWERED afterwards. */
 void request_answer(struct http_request *request);
+
+/* Add what every answer may carry beside its own headers. */
+void request_complete_answer(struct http_request *request);
 
 /* Answer with an error in place of the response that was written. */
 void request_fail_answer(struct http_request *request, enum err err);

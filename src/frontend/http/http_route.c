@@ -174,29 +174,8 @@ enum err http_address_parse(struct arena *arena, const struct http_message *mess
 
 /* Values of `comp` that select operations of the blob service which have no row yet. */
 static const char *const unserved_comps[] = {
-    "acl",
-    "appendblock",
-    "batch",
-    "block",
-    "blocklist",
-    "blobs",
-    "copy",
-    "expiry",
-    "immutabilitypolicies",
-    "incrementalcopy",
-    "legalhold",
-    "page",
-    "pagelist",
-    "properties",
-    "query",
-    "rename",
-    "seal",
-    "snapshot",
-    "stats",
-    "tags",
-    "tier",
-    "undelete",
-    "userdelegationkey",
+    "expiry",   "immutabilitypolicies", "legalhold", "query", "rename",
+    "undelete", "userdelegationkey",
 };
 
 static bool is_unserved(struct slice comp)
@@ -225,9 +204,7 @@ static bool method_matches(const struct http_operation *row, enum http_method me
 static enum err refuse_parameters(const struct http_field *restype, const struct http_field *comp,
                                   struct http_error_detail *details, size_t *detail_count)
 {
-    const bool account_info =
-        restype != NULL && slice_equal_nocase(restype->value, slice_of("account"));
-    if (account_info || (comp != NULL && is_unserved(comp->value)))
+    if (comp != NULL && is_unserved(comp->value))
         return ERR_NOT_IMPLEMENTED;
     const struct http_field *fault = comp != NULL ? comp : restype;
     if (fault == NULL)
@@ -248,8 +225,6 @@ static enum err refuse_header(const struct http_message *message, const struct h
     if (field == NULL)
         return ERR_MISSING_HEADER;
     const struct slice value = slice_trim(field->value);
-    if (slice_is(value, "PageBlob") || slice_is(value, "AppendBlob"))
-        return ERR_NOT_IMPLEMENTED;
     details[1] = (struct http_error_detail){ "HeaderValue", value };
     *detail_count = 2;
     return ERR_INVALID_HEADER;
@@ -265,17 +240,23 @@ enum err http_route_find(const struct http_message *message, const struct http_a
     const struct http_operation *wants_header = NULL;
     bool parameters_known = false;
     *detail_count = 0;
-    /* A copy is a Put Blob without a body; it has no row yet. */
-    if (method == HTTP_PUT && address->level == HTTP_BLOB && comp == NULL &&
-        http_message_find_header(message, "x-ms-copy-source") != NULL)
-        return ERR_NOT_IMPLEMENTED;
+    const bool has_source = http_message_header(message, "x-ms-copy-source").len > 0;
+    bool wants_source = false;
     for (const struct http_operation *row = operations; row < operations + OPERATION_COUNT; row++) {
+        if ((row->flags & OP_ANYBODY) != 0 && row->method == method) {
+            *operation = row;
+            return OK;
+        }
         if (row->level != address->level || !parameter_matches(restype, row->restype) ||
             !parameter_matches(comp, row->comp))
             continue;
         parameters_known = true;
         if (!method_matches(row, method))
             continue;
+        if ((row->flags & OP_COPY_SOURCE) != 0 && !has_source) {
+            wants_source = true;
+            continue;
+        }
         if (row->header == NULL || slice_equal_nocase(http_message_header(message, row->header),
                                                       slice_of(row->header_value))) {
             *operation = row;
@@ -285,6 +266,11 @@ enum err http_route_find(const struct http_message *message, const struct http_a
     }
     if (wants_header != NULL)
         return refuse_header(message, wants_header, details, detail_count);
+    if (wants_source) {
+        details[0] = (struct http_error_detail){ "HeaderName", slice_of("x-ms-copy-source") };
+        *detail_count = 1;
+        return ERR_MISSING_HEADER;
+    }
     if (parameters_known)
         return ERR_UNSUPPORTED_VERB;
     return refuse_parameters(restype, comp, details, detail_count);

@@ -44,14 +44,23 @@ enum http_level {
 
 /* Properties of a row; see http_operations.def. */
 enum http_operation_flags {
-    OP_CHANGE = 1 << 0,        /* changes something: `done` comes later, never on the secondary */
-    OP_HEAD = 1 << 1,          /* a GET row that answers HEAD as well */
-    OP_CONDITIONS = 1 << 2,    /* takes the conditional headers */
-    OP_NO_CONDITIONS = 1 << 3, /* refuses them */
-    OP_LEASE_ID = 1 << 4,      /* takes x-ms-lease-id */
-    OP_METADATA = 1 << 5,      /* takes x-ms-meta-* */
-    OP_BODY = 1 << 6,          /* has a body that is kept */
-    OP_SERVICE_SAS = 1 << 7,   /* possible with a SAS of the container or blob */
+    OP_CHANGE = 1 << 0,         /* changes something: `done` comes later, never on the secondary */
+    OP_HEAD = 1 << 1,           /* a GET row that answers HEAD as well */
+    OP_CONDITIONS = 1 << 2,     /* takes the conditional headers */
+    OP_NO_CONDITIONS = 1 << 3,  /* refuses them */
+    OP_LEASE_ID = 1 << 4,       /* takes x-ms-lease-id */
+    OP_METADATA = 1 << 5,       /* takes x-ms-meta-* */
+    OP_BODY = 1 << 6,           /* has a body that is kept */
+    OP_SERVICE_SAS = 1 << 7,    /* possible with a SAS of the container or blob */
+    OP_KEY_ONLY = 1 << 9,       /* only with the account's key, never with a SAS */
+    OP_ANYBODY = 1 << 12,       /* without a credential, whatever the path and parameters */
+    OP_PUBLIC_BLOB = 1 << 10,   /* anybody, when the container's blobs are public */
+    OP_PUBLIC_LIST = 1 << 11,   /* anybody, when the container is public */
+    OP_SNAPSHOT = 1 << 13,      /* takes ?snapshot: of the blob or of the one snapshot of it */
+    OP_TAGS = 1 << 14,          /* makes a blob: takes x-ms-tags and x-ms-access-tier */
+    OP_TAG_CONDITION = 1 << 15, /* takes x-ms-if-tags, and the other conditions as x-ms-blob-if-* */
+    OP_COPY_SOURCE = 1 << 16,   /* only with x-ms-copy-source; such rows precede those without */
+    OP_DOCUMENT = 1 << 8,       /* has a body that is read whole: at most LIMIT_DOCUMENT_BYTES */
 };
 
 struct http_operation {

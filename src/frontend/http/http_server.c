@@ -339,6 +339,7 @@ static enum MHD_Result queue_answer(struct exchange *exchange)
     }
     if (answer == NULL)
         return MHD_NO;
+    request_complete_answer(&exchange->request);
     add_common_headers(exchange);
     for (size_t i = 0; i < response->header_count; i++)
         if (MHD_add_response_header(answer, response->headers[i].name.data,

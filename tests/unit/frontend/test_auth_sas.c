@@ -158,25 +158,25 @@ static const struct vector FORMS[] = {
     { .query = "sv=2014-02-14&sr=b&sp=r" TIMES OVERRIDES
                "&sig=G8vOLVBkA7lpXYirlhysRQLG2CBhx/tQwFn1v3wKut0=" },
     { .query = "sv=2015-02-21&sr=b&sp=r" TIMES OVERRIDES
-               "&sig=kN0YtUR2wCROaL9yLfqzek+nVYiDOvPKatwK9FfimGk=" },
+               "&sig=kN0YtUR2wCROaL9yLfqzek%2BnVYiDOvPKatwK9FfimGk=" },
     { .query = "sv=2015-04-05&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&sig=e8J1A4F+tIsq4GffZ/2PLvU462aPIPv9y8j630hAL4A=" },
+               "&sig=e8J1A4F%2BtIsq4GffZ/2PLvU462aPIPv9y8j630hAL4A=" },
     { .query = "sv=2018-03-28&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&sig=iSsZw6u8Ds3PvgbLTFgdJvMLjW0HDf4eyJcKzW+Aoxw=" },
+               "&sig=iSsZw6u8Ds3PvgbLTFgdJvMLjW0HDf4eyJcKzW%2BAoxw=" },
     { .query = "sv=2018-11-09&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&sig=CFWoLcBMDj3Vyu7YUz4PrecII5lXV9qr+18/Jno2NRA=" },
+               "&sig=CFWoLcBMDj3Vyu7YUz4PrecII5lXV9qr%2B18/Jno2NRA=" },
     { .query = "sv=2020-10-02&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&sig=aIauBgfPTZlayNOiErmZPgYX6Ucdwci7VpXDqTS+P4k=" },
+               "&sig=aIauBgfPTZlayNOiErmZPgYX6Ucdwci7VpXDqTS%2BP4k=" },
     { .query = "sv=2020-12-06&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&ses=scope&sig=qujoQzXm1J0eSeDuqsEXsCU46aiuT2+YxYdVoZw/i2U=" },
+               "&ses=scope&sig=qujoQzXm1J0eSeDuqsEXsCU46aiuT2%2BYxYdVoZw/i2U=" },
     { .query = "sv=2026-06-06&sr=b&sp=r" TIMES FROM_CLIENT OVERRIDES
-               "&ses=scope&sig=0YEdMY3z8rixZmrUlimwRAiRSnEZ2dgT7K9zY92cJ+E=" },
+               "&ses=scope&sig=0YEdMY3z8rixZmrUlimwRAiRSnEZ2dgT7K9zY92cJ%2BE=" },
     { .query = "sv=2015-04-05&ss=bf&srt=co&sp=rl" TIMES FROM_CLIENT
-               "&sig=josA7D4w+FGYBq0x12Uh8kS9i67JVPSdt1YLbdCbPNE=" },
+               "&sig=josA7D4w%2BFGYBq0x12Uh8kS9i67JVPSdt1YLbdCbPNE=" },
     { .query = "sv=2020-10-02&ss=bf&srt=co&sp=rl" TIMES FROM_CLIENT
-               "&sig=KdaTflik9iohZ27Ei1BX+jL7RN1AbR3JvtYZ2D64GCg=" },
+               "&sig=KdaTflik9iohZ27Ei1BX%2BjL7RN1AbR3JvtYZ2D64GCg=" },
     { .query = "sv=2020-12-06&ss=bf&srt=co&sp=rl" TIMES FROM_CLIENT
-               "&ses=scope&sig=4JgEIVokZAg7q/3imEF45/Rj+ulNg6s2/m/5831C4Nk=" },
+               "&ses=scope&sig=4JgEIVokZAg7q/3imEF45/Rj%2BulNg6s2/m/5831C4Nk=" },
 };
 
 /* The forms are all for this blob. */
@@ -577,7 +577,7 @@ static void times_may_be_dates_and_have_fractions(void **state)
     request.now = ticks_of("2026-02-01T00:00:00Z");
     assert_int_equal(verify(vector.query, &request, NULL, &sas), ERR_AUTHENTICATION_FAILED);
 
-    vector.query = OF_CONTAINER "1svo65F+fIn9Ve1dcvVaIcGwmVHRaKzKdlmFmH3jfcI="
+    vector.query = OF_CONTAINER "1svo65F%2BfIn9Ve1dcvVaIcGwmVHRaKzKdlmFmH3jfcI="
                                 "&sp=r&st=2026-01-01T00:00Z&se=2026-02-01T00:00:00.0000001Z";
     assert_int_equal(verify(vector.query, &request, NULL, &sas), OK);
     request.now++;

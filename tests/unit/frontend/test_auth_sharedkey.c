@@ -239,7 +239,7 @@ struct form {
 
 static const struct form FORMS[] = {
     /* Every standard header; repeated headers and parameters; a parameter name not in ASCII. */
-    { .sent = { .line = "PUT /box/b%20c?name=c&Comp=page&NAME=a&%C3%BC=x+y&name=b",
+    { .sent = { .line = "PUT /box/b%20c?name=c&Comp=page&NAME=a&%C3%BC=x%2By&name=b",
                 .headers = { "range: bytes=0-4", "If-Unmodified-Since: ius", "if-none-match:inm",
                              "IF-MATCH: im ", "If-Modified-Since:\tims", "Date: not looked at",
                              "Content-Type: text/plain", "Content-MD5: md5==", "Content-Length: 5",

@@ -4,7 +4,9 @@
  * Each operation of http_operations.def is performed once; headers and bodies are those the service
  * has been recorded to answer with.
  */
+#include "frontend/http/http_fetch.h"
 #include "http_request_fixture.h"
+#include "service/blob/copy.h"
 
 /* --- one success of every operation --- */
 
@@ -18,6 +20,15 @@ struct step {
 
 #define STATE_HEADERS "ETag: *", "Last-Modified: Sun, 15 Nov 2026 00:00:00 GMT"
 #define ENDPOINT      "ServiceEndpoint=\"http://127.0.0.1:10000/devstoreaccount1/\""
+
+#define TEXT_64      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define PAGE_OF_TEXT TEXT_64 TEXT_64 TEXT_64 TEXT_64 TEXT_64 TEXT_64 TEXT_64 TEXT_64
+
+/* A part without a credential; test_api_batch.c has others. */
+#define BATCH_TYPE "Content-Type: multipart/mixed; boundary=b"
+#define BATCH                                                                                      \
+    "--b\r\nContent-Type: application/http\r\nContent-ID: 7\r\n\r\n"                               \
+    "DELETE /devstoreaccount1/box/x HTTP/1.1\r\n\r\n--b--"
 
 static const struct step STEPS[] = {
     { "CreateContainer",
@@ -48,6 +59,82 @@ static const struct step STEPS[] = {
       { .line = "PUT /box?restype=container&comp=metadata", .headers = { "x-ms-meta-size: 7" } },
       { STATE_HEADERS },
       NULL },
+    { "SetContainerAcl",
+      200,
+      { .line = "PUT /box?restype=container&comp=acl",
+        .headers = { "x-ms-blob-public-access: blob" },
+        .body = "<SignedIdentifiers><SignedIdentifier><Id>a</Id><AccessPolicy><Permission>r"
+                "</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>" },
+      { STATE_HEADERS },
+      NULL },
+    { "GetContainerAcl",
+      200,
+      { .line = "GET /box?restype=container&comp=acl" },
+      { STATE_HEADERS, "x-ms-blob-public-access: blob", "Content-Type: application/xml" },
+      "<Id>a</Id><AccessPolicy><Permission>r</Permission></AccessPolicy>" },
+    { "GetAccountInformation",
+      200,
+      { .line = "GET /?restype=account&comp=properties" },
+      { "x-ms-sku-name: Standard_RAGRS", "x-ms-account-kind: StorageV2",
+        "x-ms-is-hns-enabled: false" },
+      NULL },
+    { "GetAccountInformationByContainer",
+      200,
+      { .line = "HEAD /box?restype=account&comp=properties" },
+      { "x-ms-sku-name: Standard_RAGRS" },
+      NULL },
+    { "GetAccountInformationByBlob",
+      200,
+      { .line = "GET /box/blob?restype=account&comp=properties" },
+      { "x-ms-sku-name: Standard_RAGRS" },
+      NULL },
+    { "SetBlobServiceProperties",
+      202,
+      { .line = "PUT ?restype=service&comp=properties",
+        .body = "<StorageServiceProperties><Cors><CorsRule><AllowedMethods>PUT</AllowedMethods>"
+                "<AllowedOrigins>http://a</AllowedOrigins><AllowedHeaders>x-ms-*</AllowedHeaders>"
+                "<ExposedHeaders /><MaxAgeInSeconds>9</MaxAgeInSeconds></CorsRule></Cors>"
+                "</StorageServiceProperties>" },
+      { "!ETag" },
+      NULL },
+    { "GetBlobServiceProperties",
+      200,
+      { .line = "GET ?restype=service&comp=properties" },
+      { "Content-Type: application/xml", "!ETag" },
+      "<AllowedOrigins>http://a</AllowedOrigins>" },
+    { "GetBlobServiceStats",
+      200,
+      { .line = "GET /devstoreaccount1-secondary?restype=service&comp=stats",
+        .whole_target = true },
+      { "Content-Type: application/xml" },
+      "<GeoReplication><Status>live</Status><LastSyncTime>Sun, 15 Nov 2026 00:00:00 GMT<" },
+    { "PreflightBlobRequest",
+      200,
+      { .line = "OPTIONS /box/any?sig=x",
+        .credential = BY_URL,
+        .headers = { "Origin: http://a", "Access-Control-Request-Method: PUT",
+                     "Access-Control-Request-Headers: x-ms-date" } },
+      { "Access-Control-Allow-Origin: http://a", "Access-Control-Allow-Methods: PUT",
+        "Access-Control-Allow-Headers: x-ms-date", "Access-Control-Max-Age: 9",
+        "Access-Control-Allow-Credentials: true" },
+      NULL },
+    { "BlobBatch",
+      202,
+      { .line = "POST ?comp=batch", .headers = { BATCH_TYPE }, .body = BATCH },
+      { "Content-Type: *" },
+      "Content-ID: 7\r\n\r\nHTTP/1.1 401 " },
+    { "BlobBatchByPath",
+      202,
+      { .line = "POST ?restype=container&comp=batch", .headers = { BATCH_TYPE }, .body = BATCH },
+      { "Content-Type: *" },
+      "Content-ID: 7\r\n\r\nHTTP/1.1 401 " },
+    { "BlobBatchOfContainer",
+      202,
+      { .line = "POST /box?restype=container&comp=batch",
+        .headers = { BATCH_TYPE },
+        .body = BATCH },
+      { "Content-Type: *" },
+      "Content-ID: 7\r\n\r\nHTTP/1.1 401 " },
     { "AcquireContainerLease",
       201,
       { .line = "PUT /box?restype=container&comp=lease",
@@ -168,6 +255,155 @@ static const struct step STEPS[] = {
         .headers = { "x-ms-lease-action: release", "x-ms-lease-id: " LEASE_B } },
       { STATE_HEADERS },
       NULL },
+    { "PutBlock",
+      201,
+      { .line = "PUT /box/blocks?comp=block&blockid=YWFh", .body = "hello " },
+      { "x-ms-content-crc64: *", "x-ms-request-server-encrypted: true", "!ETag", "!Content-MD5" },
+      NULL },
+    { "PutBlock",
+      201,
+      { .line = "PUT /box/blocks?comp=block&blockid=YmJi", .body = "world" },
+      { "!ETag" },
+      NULL },
+    { "PutBlockList",
+      201,
+      { .line = "PUT /box/blocks?comp=blocklist",
+        .body = "<BlockList><Latest>YWFh</Latest><Uncommitted>YmJi</Uncommitted></BlockList>" },
+      { STATE_HEADERS, "x-ms-content-crc64: *", "x-ms-request-server-encrypted: true" },
+      NULL },
+    { "GetBlob", 200, { .line = "GET /box/blocks" }, { STATE_HEADERS }, "hello world" },
+    { "GetBlockList",
+      200,
+      { .line = "GET /box/blocks?comp=blocklist&blocklisttype=all" },
+      { STATE_HEADERS, "x-ms-blob-content-length: 11", "Content-Type: application/xml" },
+      "<CommittedBlocks><Block><Name>YWFh</Name><Size>6</Size></Block>" },
+    { "CreateAppendBlob",
+      201,
+      { .line = "PUT /box/log", .headers = { "x-ms-blob-type: AppendBlob" } },
+      { STATE_HEADERS, "x-ms-request-server-encrypted: true", "!Content-MD5" },
+      NULL },
+    { "AppendBlock",
+      201,
+      { .line = "PUT /box/log?comp=appendblock", .body = "hello world" },
+      { STATE_HEADERS, "x-ms-blob-append-offset: 0", "x-ms-blob-committed-block-count: 1",
+        "x-ms-content-crc64: vo7q9sPVKY0=", "x-ms-request-server-encrypted: true", "!Content-MD5" },
+      NULL },
+    { "AppendBlockFromUrl",
+      201,
+      { .line = "PUT /box/log?comp=appendblock",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/log",
+                     "x-ms-source-range: bytes=6-10" } },
+      { STATE_HEADERS, "x-ms-blob-append-offset: 11", "x-ms-blob-committed-block-count: 2",
+        "x-ms-content-crc64: *", "x-ms-request-server-encrypted: true" },
+      NULL },
+    { "SealAppendBlob",
+      200,
+      { .line = "PUT /box/log?comp=seal" },
+      { STATE_HEADERS, "x-ms-blob-sealed: true" },
+      NULL },
+    { "CreatePageBlob",
+      201,
+      { .line = "PUT /box/disk",
+        .headers = { "x-ms-blob-type: PageBlob", "x-ms-blob-content-length: 2048",
+                     "x-ms-blob-sequence-number: 3" } },
+      { STATE_HEADERS, "x-ms-request-server-encrypted: true" },
+      NULL },
+    { "PutPage",
+      201,
+      { .line = "PUT /box/disk?comp=page",
+        .headers = { "x-ms-page-write: update", "x-ms-range: bytes=512-1023" },
+        .body = PAGE_OF_TEXT },
+      { STATE_HEADERS, "x-ms-blob-sequence-number: 3", "x-ms-content-crc64: *",
+        "x-ms-request-server-encrypted: true" },
+      NULL },
+    { "ClearPage",
+      201,
+      { .line = "PUT /box/disk?comp=page",
+        .headers = { "x-ms-page-write: clear", "Range: bytes=1024-1535" } },
+      { STATE_HEADERS, "x-ms-blob-sequence-number: 3", "!x-ms-content-crc64",
+        "!x-ms-request-server-encrypted" },
+      NULL },
+    { "PutPageFromUrl",
+      201,
+      { .line = "PUT /box/disk?comp=page",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/disk",
+                     "x-ms-page-write: update", "x-ms-range: bytes=512-1023",
+                     "x-ms-source-range: bytes=512-1023" } },
+      { STATE_HEADERS, "x-ms-blob-sequence-number: 3", "x-ms-content-crc64: *" },
+      NULL },
+    { "GetPageRanges",
+      200,
+      { .line = "GET /box/disk?comp=pagelist" },
+      { STATE_HEADERS, "x-ms-blob-content-length: 2048", "Content-Type: application/xml" },
+      "<PageList><PageRange><Start>512</Start><End>1023</End></PageRange></PageList>" },
+    { "CopyBlob",
+      202,
+      { .line = "PUT /box/copy",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/dir/blob" } },
+      { STATE_HEADERS, "x-ms-copy-id: *", "x-ms-copy-status: success" },
+      NULL },
+    { "GetBlob",
+      200,
+      { .line = "GET /box/copy" },
+      { STATE_HEADERS, "x-ms-copy-id: *", "x-ms-copy-status: success", "x-ms-copy-progress: 5/5",
+        "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/dir/blob",
+        "x-ms-copy-completion-time: *", "!x-ms-copy-status-description" },
+      "hello" },
+    { "CopyBlobFromUrl",
+      202,
+      { .line = "PUT /box/copy",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/dir/blob",
+                     "x-ms-requires-sync: true" } },
+      { STATE_HEADERS, "x-ms-copy-id: *", "x-ms-copy-status: success", "x-ms-content-crc64: *" },
+      NULL },
+    { "PutBlobFromUrl",
+      201,
+      { .line = "PUT /box/copy",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/dir/blob",
+                     "x-ms-blob-type: BlockBlob", "x-ms-source-content-md5: " HELLO_MD5 } },
+      { STATE_HEADERS, "Content-MD5: " HELLO_MD5, "!x-ms-copy-id" },
+      NULL },
+    { "PutBlockFromUrl",
+      201,
+      { .line = "PUT /box/copy?comp=block&blockid=QQ==",
+        .headers = { "x-ms-copy-source: http://127.0.0.1:10000" ACCOUNT "/box/dir/blob" } },
+      { "x-ms-content-crc64: *", "!ETag" },
+      NULL },
+    { "SetBlobTags",
+      204,
+      { .line = "PUT /box/dir/blob?comp=tags",
+        .body = "<Tags><TagSet><Tag><Key>b</Key><Value>2</Value></Tag><Tag><Key>a</Key><Value>1"
+                "</Value></Tag></TagSet></Tags>" },
+      { "!ETag" },
+      NULL },
+    { "GetBlobTags",
+      200,
+      { .line = "GET /box/dir/blob?comp=tags", .headers = { "x-ms-if-tags: a='1'" } },
+      { "!ETag", "Content-Type: application/xml" },
+      "<Tags><TagSet><Tag><Key>a</Key><Value>1</Value></Tag><Tag><Key>b</Key><Value>2</Value></Tag>"
+      "</TagSet></Tags>" },
+    { "FindBlobsByTags",
+      200,
+      { .line = "GET /?comp=blobs&where=a='1'" },
+      { "Content-Type: application/xml" },
+      "<Where>a='1'</Where><Blobs><Blob><Name>dir/blob</Name><ContainerName>box</ContainerName>"
+      "<Tags><TagSet><Tag><Key>a</Key><Value>1</Value></Tag></TagSet></Tags></Blob></Blobs>"
+      "<NextMarker /></EnumerationResults>" },
+    { "FindBlobsByTagsInContainer",
+      200,
+      { .line = "GET /box?restype=container&comp=blobs&where=a='2'" },
+      { "Content-Type: application/xml" },
+      "<Blobs></Blobs><NextMarker />" },
+    { "SetBlobTier",
+      200,
+      { .line = "PUT /box/dir/blob?comp=tier", .headers = { "x-ms-access-tier: Cool" } },
+      { "!ETag" },
+      NULL },
+    { "SnapshotBlob",
+      201,
+      { .line = "PUT /box/dir/blob?comp=snapshot" },
+      { STATE_HEADERS, "x-ms-snapshot: *", "x-ms-request-server-encrypted: false" },
+      NULL },
     { "DeleteBlob",
       202,
       { .line = "DELETE /box/dir/blob", .headers = { "x-ms-delete-snapshots: include" } },
@@ -176,10 +412,51 @@ static const struct step STEPS[] = {
     { "DeleteContainer", 202, { .line = "DELETE /box?restype=container" }, { "!ETag" }, NULL },
 };
 
+/* Those whose requests depend on what came before. */
+static void perform_copies(struct service_fixture *fixture, bool *performed)
+{
+    const struct sent sent[] = {
+        { .line = "PUT /box?restype=container" },
+        { .line = "PUT /box/disk",
+          .headers = { "x-ms-blob-type: PageBlob", "x-ms-blob-content-length: 512" } },
+        { .line = "PUT /box/disk?comp=snapshot" },
+    };
+    for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+        send_request(fixture, &sent[i]);
+        assert_status(&sent[i], 201);
+    }
+    char header[200];
+    snprintf(header, sizeof(header),
+             "x-ms-copy-source: http://localhost:10000%s/box/disk?snapshot=%s", ACCOUNT,
+             answer_header("x-ms-snapshot"));
+    const struct sent incremental = { .line = "PUT /box/backup?comp=incrementalcopy",
+                                      .headers = { header } };
+    send_request(fixture, &incremental);
+    assert_status(&incremental, 202);
+    assert_header("x-ms-copy-status: success");
+    performed[http_operation_index(request.operation)] = true;
+
+    struct copy_change pending = { .url = slice_of("u"), .total_bytes = 9 };
+    struct arena arena = { 0 };
+    struct waiter waiter;
+    waiter_bind(&waiter, &pending.blob.base, &arena);
+    pending.blob.name = blob_named("box", "copy");
+    assert_int_equal(uuid_parse(slice_of(LEASE_A), &pending.id), OK);
+    copy_begin(&fixture->service, &pending);
+    assert_int_equal(waiter_wait(&waiter), OK);
+    arena_release(&arena);
+    const struct sent abort = { .line = "PUT /box/copy?comp=copy&copyid=" LEASE_A,
+                                .headers = { "x-ms-copy-action: abort" } };
+    send_request(fixture, &abort);
+    assert_status(&abort, 204);
+    performed[http_operation_index(request.operation)] = true;
+}
+
 static void every_operation_succeeds_once(void **state)
 {
     struct service_fixture *fixture = *state;
-    bool performed[64] = { 0 };
+    bool performed[128] = { 0 };
+    assert_int_equal(http_fetcher_new(&context.fetcher), OK);
     for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]); i++) {
         const struct step *step = &STEPS[i];
         send_request(fixture, &step->sent);
@@ -194,12 +471,16 @@ static void every_operation_succeeds_once(void **state)
             assert_int_equal(answer_body().len, 0);
         performed[http_operation_index(request.operation)] = true;
     }
+    perform_copies(fixture, performed);
+    http_fetcher_free(context.fetcher);
     assert_true(http_operation_count() <= sizeof(performed) / sizeof(performed[0]));
+    size_t missing = 0;
     for (size_t i = 0; i < http_operation_count(); i++) {
         if (!performed[i])
             print_message("%s has no step\n", http_operation_get(i)->name);
-        assert_true(performed[i]);
+        missing += !performed[i];
     }
+    assert_int_equal(missing, 0);
 }
 
 /* --- the version --- */
