@@ -18,13 +18,19 @@ import sys
 
 # Modules without tests/unit/**/test_<module>.c, and what tests them instead.
 TESTED_ELSEWHERE = {
+    "src/fsck_main.c": "tests/e2e/fsck.test.mjs",
     "src/partition/change.c": "every test in test_partition.c makes changes",
     "src/partition/memory/engine_memory.c": "test_engine.c runs on every engine",
     "src/partition/rocksdb/engine_rocksdb.c": "test_engine.c runs on every engine",
     "src/partition/settle.c": "test_reclaim.c",
+    "src/service/blob/page_map.c": "test_page.c, against a model",
+    "src/service/blob/clone.c": "test_copy.c, with copies of every kind of content",
     "src/service/service.c": "the tests of every change",
     "src/frontend/http/access.c": "tests/e2e and tests/wire, by every kind of credential",
     "src/frontend/http/api_common.c": "tests/e2e, with the operations that use it",
+    "src/frontend/http/api_hash.c": "tests/e2e/block.test.mjs, append, page and blob",
+    "src/frontend/http/copy_job.c": "tests/e2e/copy.test.mjs: it needs another server",
+    "src/frontend/http/from_url.c": "test_http_request.c, tests/e2e/copy.test.mjs",
     "src/frontend/http/http_hangup.c": "tests/wire: it needs sockets",
     "src/frontend/http/http_listener.c": "tests/wire: it needs sockets",
     "src/frontend/http/http_metrics.c": "tests/wire/command_line.test.mjs reads /metrics",

@@ -10,11 +10,10 @@
 
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import http from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { assertNoComplaint, run, startServer } from '../e2e/helpers/server.mjs';
-import { Random, seeded } from '../e2e/helpers/random.mjs';
+import { fsck, startServer } from '../e2e/helpers/server.mjs';
+import { seeded } from '../e2e/helpers/random.mjs';
 import { blockBlob, sasSender } from '../e2e/helpers/http.mjs';
+import { ABSENT, Client, Thing, killRounds, listed } from './helpers/kills.mjs';
 
 const ROUNDS = Number(process.env.ZAFFRE_CRASH_ROUNDS ?? 50);
 const CLIENTS = 8;
@@ -23,8 +22,6 @@ const LEASE_ID = 'aaaaaaaa-0000-4000-8000-00000000000a';
 const KIB = 1024;
 
 // --- what a thing is, and whether the server agrees ---
-
-const ABSENT = null;
 
 // A blob: { body, etag, meta, leased }, where an ETag not yet known is undefined.
 function blobAgrees(state, seen) {
@@ -47,76 +44,21 @@ function describe(state) {
     : { ...rest, bytes: body.length, head: body.toString('hex', 0, 8) });
 }
 
-class Thing {
-  constructor(path, agrees) {
-    this.path = path;
-    this.agrees = agrees;
-    this.states = [ABSENT];
-  }
-
-  get state() {
-    assert.equal(this.states.length, 1);
-    return this.states[0];
-  }
-
-  // Takes what was seen after a restart as the state, or fails.
-  settle(seen, when) {
-    if (!this.states.some((state) => this.agrees(state, seen))) {
-      assert.fail(`${when}: ${this.path} is ${describe(seen)}, but must be ` +
-        this.states.map(describe).join(' or '));
-    }
-    this.states = [seen];
-  }
-}
-
 // --- a client ---
 
-class Client {
+class PlainClient extends Client {
   constructor(index, seed) {
-    this.random = new Random(seed + 7919 * (index + 1));
+    super(index, seed);
     this.blobs = Array.from({ length: BLOBS_PER_CLIENT },
-      (_, i) => new Thing(`crash/client-${index}-${i}`, blobAgrees));
-    this.container = new Thing(`crash-own-${index}`, containerAgrees);
+      (_, i) => new Thing(`crash/client-${index}-${i}`, blobAgrees, describe));
+    this.container = new Thing(`crash-own-${index}`, containerAgrees, describe);
     this.count = 0;
-    this.counts = { acknowledged: 0, refused: 0, unknown: 0 };
-    this.lastEtag = 0n;
   }
 
-  // Sends a request that makes `after` of `thing`.  A lost connection leaves both possible.
   async change(thing, after, method, path, headers = {}, body = null) {
-    thing.states.push(after);
-    let answer;
-    try {
-      answer = await this.send(method, path, headers, body);
-    } catch {
-      this.counts.unknown++;
-      this.lost = true;
-      return;
-    }
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.code}`);
-    this.counts.acknowledged++;
-    if (after !== ABSENT && answer.headers.etag) after.etag = answer.headers.etag;
-    thing.states = [after];
-    if (answer.headers.etag && !path.includes('comp=lease')) this.checkRises(answer.headers.etag);
-  }
-
-  // An ETag is a time that never goes back, whatever happened to the server in between.
-  checkRises(etag) {
-    const value = BigInt(JSON.parse(etag));
-    assert.ok(value > this.lastEtag, `${etag} is not later than the ETag of the write before`);
-    this.lastEtag = value;
-  }
-
-  // Sends a request that must be refused, so the thing stays as it is whatever happens.
-  async refused(thing, code, method, path, headers = {}, body = null) {
-    try {
-      const answer = await this.send(method, path, headers, body);
-      assert.equal(answer.code, code, `${method} ${path}: ${answer.status} ${answer.code}`);
-      this.counts.refused++;
-    } catch (error) {
-      if (error instanceof assert.AssertionError) throw error;
-      this.lost = true;
-    }
+    const answer = await this.attempt(thing, after, method, path, headers, body);
+    if (after !== ABSENT && answer?.headers.etag) after.etag = answer.headers.etag;
+    if (answer?.headers.etag && !path.includes('comp=lease')) this.checkRises(answer.headers.etag);
   }
 
   content() {
@@ -196,13 +138,6 @@ class Client {
     return undefined;
   }
 
-  // Works until the server is gone.
-  async work(send) {
-    this.send = send;
-    this.lost = false;
-    while (!this.lost) await this.step();
-  }
-
   // Compares everything with the server and takes it as it is.
   async verify(send, when) {
     await Promise.all(this.blobs.map(async (thing) => {
@@ -224,11 +159,6 @@ class Client {
   }
 }
 
-async function listed(send, container) {
-  const { body } = await send('GET', `${container}?restype=container&comp=list`);
-  return [...body.toString().matchAll(/<Name>(.*?)<\/Name>/g)].map(([, name]) => name);
-}
-
 async function verifyAll(clients, send, when) {
   await Promise.all(clients.map((client) => client.verify(send, when)));
   const expected = clients.flatMap((client) => client.blobs).filter(({ state }) => state !== ABSENT)
@@ -240,43 +170,10 @@ test(`no acknowledged write is lost in ${ROUNDS} kills under load`, async (t) =>
   const random = seeded('crash');
   const seed = random.between(0, 2 ** 30);
   const server = await startServer();
-  const clients = Array.from({ length: CLIENTS }, (_, i) => new Client(i, seed));
+  const clients = Array.from({ length: CLIENTS }, (_, i) => new PlainClient(i, seed));
   await sasSender(server)('PUT', 'crash?restype=container');
-
-  for (let round = 1; round <= ROUNDS; round++) {
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-    const send = sasSender(server, { agent });
-    const work = clients.map((client) => client.work(send));
-    // A client that finds a wrong answer ends the round at once.
-    const killAfterMs = random.between(1, random.next() < 0.3 ? 50 : 700);
-    await Promise.race([sleep(killAfterMs), Promise.all(work)]);
-    await server.stop('SIGKILL');
-    await Promise.all(work);
-    agent.destroy();
-    assertNoComplaint(server.log);
-
-    if (random.next() < 0.25) await killAtStart(server, random.between(0, 120));
-    await server.start();
-    await verifyAll(clients, sasSender(server), `after kill ${round}`);
-  }
-
-  assert.deepEqual(await server.restart('SIGTERM'), { code: 0, signal: null });
-  await verifyAll(clients, sasSender(server), 'after a clean stop');
-  assert.deepEqual(await server.stop(), { code: 0, signal: null });
-  assertNoComplaint(server.log);
-
-  const total = (name) => clients.reduce((sum, { counts }) => sum + counts[name], 0);
-  t.diagnostic(`${total('acknowledged')} writes acknowledged, ${total('refused')} refused, ` +
-    `${total('unknown')} in flight at a kill`);
-  assert.ok(total('acknowledged') > 10 * ROUNDS, 'too few writes to show anything');
-  assert.ok(total('unknown') >= ROUNDS, 'the kills came when nothing was going on');
+  await killRounds({ t, server, clients, rounds: ROUNDS, random,
+    verify: (send, when) => verifyAll(clients, send, when) });
+  const { code, lines } = await fsck(server.directory);
+  assert.equal(code, 0, lines.join('\n'));
 });
-
-// Kills a server while it starts, that is while it recovers from the kill before.
-async function killAtStart(server, afterMs) {
-  const attempt = run(['--blobPort', '0', '--queuePort', '0', '--tablePort', '0', '--filePort', '0',
-    '--adminPort', '0', '--location', server.directory]);
-  await sleep(afterMs);
-  attempt.child.kill('SIGKILL');
-  await attempt.exited;
-}

@@ -4,13 +4,13 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
 import { account, eventually, startServer, stopsCleanly } from '../e2e/helpers/server.mjs';
 import { RawConnection, head } from '../e2e/helpers/raw.mjs';
 import { accountSas, VERSION } from '../e2e/helpers/sign.mjs';
 import { blockBlob, sasSender } from '../e2e/helpers/http.mjs';
 import { Random } from '../e2e/helpers/random.mjs';
 import { md5 } from '../e2e/helpers/digest.mjs';
+import { bytesOnDisk } from '../e2e/helpers/space.mjs';
 
 const server = await startServer();
 const send = sasSender(server);
@@ -231,19 +231,6 @@ async function leaveOften(go) {
     // The request for the metrics may count itself.
     return Number(/^zaffre_requests_in_flight (\d+)$/m.exec(metrics)[1]) <= 1;
   });
-}
-
-function bytesOnDisk(directory) {
-  let total = 0;
-  for (const entry of fs.readdirSync(directory, { withFileTypes: true })) {
-    const full = path.join(directory, entry.name);
-    try {
-      total += entry.isDirectory() ? bytesOnDisk(full) : fs.statSync(full).blocks * 512;
-    } catch (error) {
-      if (error.code !== 'ENOENT') throw error; // the server removes files of its own
-    }
-  }
-  return total;
 }
 
 test('an upload cut off in the middle leaves no blob and no bytes on the disk', async () => {

@@ -151,6 +151,23 @@ test('names of parameters are read in any case', async () => {
   assert.match(answer.body.toString(), /<Name>b<\/Name>/);
 });
 
+test('a plus sign is a space in a query, as clients in Go write it, and itself in a path', async () => {
+  for (const name of ['plus%20a', 'plus+a']) await send('PUT', `urls/${name}`, blockBlob, 'x');
+  const listed = async (prefix) => {
+    const target = `/${account}/urls?restype=container&comp=list&prefix=${prefix}`;
+    const { body } = await get(`${target}&${sas}`);
+    return [...body.toString().matchAll(/<Name>(.*?)<\/Name>/g)].map((match) => match[1]);
+  };
+  assert.deepEqual(await listed('plus+a'), ['plus a']);
+  assert.deepEqual(await listed('plus%20a'), ['plus a']);
+  assert.deepEqual(await listed('plus%2Ba'), ['plus+a']);
+  // Such a client signs the text, not its escapes.
+  const escaped = `/${account}/urls?restype=container&comp=list&prefix=plus%20a`;
+  const headers = signed('GET', escaped, {}, { account, key });
+  const answer = await sendAny(server, { target: escaped.replace('%20', '+'), headers });
+  assert.equal(answer.status, 200);
+});
+
 test('a great many query parameters are refused, not counted on', async () => {
   for (const count of [100, 1000, 2000, 5000, 20_000]) {
     const many = Array.from({ length: count }, (_, i) => `p${i}=v`).join('&');

@@ -56,7 +56,7 @@ export function sendSigned(server, request, credential = undefined) {
 // A function that sends requests by an account SAS for everything: the cheapest credential, for
 // tests that are about something else.  `path` begins below the account, and may have a query.
 export function sasSender(server, options = {}) {
-  const sas = accountSas({}, { account: server.account, key: server.key });
+  const sas = accountSas({ sp: 'rwdlactf' }, { account: server.account, key: server.key });
   return (method, path, headers = {}, body = null) => send(server, {
     method,
     target: `/${server.account}/${path}${path.includes('?') ? '&' : '?'}${sas}`,

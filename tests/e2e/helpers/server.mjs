@@ -196,12 +196,23 @@ export function assertNoComplaint(log) {
   assert.equal(line, undefined, 'the server complained about itself');
 }
 
-// The last test of a file.
+// `zaffre fsck` on a directory that no server uses: { code, lines, err }.
+export async function fsck(directory) {
+  const process_ = run(['fsck', '--location', directory]);
+  const { code } = await within(STOP_MS, 'the end of fsck', process_.exited);
+  assertNoComplaint(process_.log);
+  return { code, lines: process_.out.trim().split('\n'), err: process_.err };
+}
+
+// The last test of a file: what the server leaves behind holds together, too.
 export function stopsCleanly(server) {
   test('the server is still there at the end and stops with status 0', async () => {
     assert.ok(server.isRunning(), 'the server ended during the tests');
     const end = await server.stop();
     assert.deepEqual(end, { code: 0, signal: null });
     assertNoComplaint(server.log);
+    if (server.directory === null) return;
+    const { code, lines } = await fsck(server.directory);
+    assert.equal(code, 0, lines.join('\n'));
   });
 }
