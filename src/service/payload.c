@@ -4,11 +4,18 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "service/hasher.h"
+
+enum {
+    /* From this size on it is worth a thread to compute the MD5 beside receiving and writing. */
+    HASHED_ASIDE_BYTES = 16 * 1024 * 1024,
+};
 
 struct payload_writer {
     uint64_t length_bytes; /* announced */
     uint64_t taken_bytes;  /* so far */
     struct md5_ctx md5_ctx;
+    struct hasher *hasher; /* computes the MD5 of a long payload; else NULL */
     uint8_t md5[DIGEST_MD5_BYTES];
     uint64_t crc64;
     bool finished;
@@ -20,6 +27,8 @@ struct payload_writer {
 static void writer_cleanup(void *arg)
 {
     struct payload_writer *writer = arg;
+    hasher_free(writer->hasher);
+    writer->hasher = NULL;
     stream_writer_abort(writer->stream);
     writer->stream = NULL;
 }
@@ -37,6 +46,8 @@ enum err payload_writer_new(struct service *service, struct arena *arena, uint64
         if (err != OK)
             return err;
         arena_on_clear(arena, writer_cleanup, writer);
+        if (length_bytes >= HASHED_ASIDE_BYTES)
+            writer->hasher = hasher_new();
     }
     *result = writer;
     return OK;
@@ -48,7 +59,10 @@ enum err payload_writer_append(struct payload_writer *writer, struct slice bytes
     assert(bytes.len <= writer->length_bytes - writer->taken_bytes);
     if (bytes.len == 0)
         return OK;
-    md5_update(&writer->md5_ctx, bytes.len, (const uint8_t *)bytes.data);
+    if (writer->hasher != NULL)
+        hasher_update(writer->hasher, bytes);
+    else
+        md5_update(&writer->md5_ctx, bytes.len, (const uint8_t *)bytes.data);
     writer->crc64 = digest_crc64(writer->crc64, bytes);
     const uint64_t offset = writer->taken_bytes;
     writer->taken_bytes += bytes.len;
@@ -62,7 +76,10 @@ enum err payload_writer_finish(struct payload_writer *writer)
 {
     assert(!writer->finished);
     assert(writer->taken_bytes == writer->length_bytes);
-    md5_digest(&writer->md5_ctx, sizeof(writer->md5), writer->md5);
+    if (writer->hasher != NULL)
+        hasher_finish(writer->hasher, writer->md5);
+    else
+        md5_digest(&writer->md5_ctx, sizeof(writer->md5), writer->md5);
     writer->finished = true;
     return writer->stream == NULL ? OK : stream_writer_finish(writer->stream);
 }
