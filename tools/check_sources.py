@@ -23,6 +23,7 @@ TESTED_ELSEWHERE = {
     "src/partition/memory/engine_memory.c": "test_engine.c runs on every engine",
     "src/partition/rocksdb/engine_rocksdb.c": "test_engine.c runs on every engine",
     "src/partition/settle.c": "test_reclaim.c",
+    "src/service/blob/background.c": "test_sweeper.c, test_copy.c",
     "src/service/blob/page_map.c": "test_page.c, against a model",
     "src/service/blob/clone.c": "test_copy.c, with copies of every kind of content",
     "src/service/service.c": "the tests of every change",

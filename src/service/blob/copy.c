@@ -1,9 +1,9 @@
 #include "service/blob/copy.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #include "base/log.h"
+#include "service/blob/background.h"
 #include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
 #include "service/blob/page_map.h"
@@ -571,14 +571,11 @@ void copy_abort(struct service *service, struct copy_abort *change)
 /* --- after a restart --- */
 
 struct recovery {
-    struct partition_update update;
+    struct waited_update waited;
     struct service *service;
     struct slice name;   /* of a blob with a pending copy, or empty */
     uint64_t content_id; /* of content that was being made */
     enum err err;        /* of the passage */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool finished;
 };
 
 static enum err recover_copy(struct change *change, struct slice name)
@@ -605,50 +602,6 @@ static enum err recover_decide(struct change *change, void *arg)
     return OK;
 }
 
-static void recover_done(void *arg, enum err err)
-{
-    struct recovery *recovery = arg;
-    pthread_mutex_lock(&recovery->lock);
-    recovery->err = err;
-    recovery->finished = true;
-    pthread_cond_signal(&recovery->changed);
-    pthread_mutex_unlock(&recovery->lock);
-}
-
-static enum err recover_and_wait(struct recovery *recovery, struct slice partition)
-{
-    recovery->finished = false;
-    recovery->update = (struct partition_update){
-        .partition = partition,
-        .decide = recover_decide,
-        .arg = recovery,
-        .done = recover_done,
-    };
-    partition_update(recovery->service->store, &recovery->update);
-    pthread_mutex_lock(&recovery->lock);
-    while (!recovery->finished)
-        pthread_cond_wait(&recovery->changed, &recovery->lock);
-    pthread_mutex_unlock(&recovery->lock);
-    return recovery->err;
-}
-
-/* The first key with the prefix; ERR_NOT_FOUND. */
-static enum err find_first(struct service *service, struct arena *arena, struct slice partition,
-                           struct slice prefix, struct slice *key)
-{
-    struct partition_view view;
-    partition_view_open(service->store, partition, &view);
-    struct cursor *cursor = partition_view_scan(&view, prefix, (struct slice){ 0 });
-    struct slice found;
-    struct slice row;
-    const enum err err = cursor_next(cursor, &found, &row);
-    if (err == OK)
-        *key = arena_copy(arena, found);
-    cursor_free(cursor);
-    partition_view_close(&view);
-    return err;
-}
-
 /* What a key with one of the two prefixes is about. */
 static enum err understand_key(struct recovery *recovery, struct slice key)
 {
@@ -667,11 +620,12 @@ static enum err recover_prefix(struct recovery *recovery, struct slice partition
     while (err == OK) {
         struct slice key;
         arena_clear(&arena);
-        err = find_first(recovery->service, &arena, partition, prefix, &key);
+        err = background_find_first(recovery->service, &arena, partition, prefix, &key);
         if (err == OK)
             err = understand_key(recovery, key);
         if (err == OK)
-            err = recover_and_wait(recovery, partition);
+            err =
+                background_update(recovery->service, &recovery->waited, partition, recover_decide);
     }
     arena_release(&arena);
     return err == ERR_NOT_FOUND ? OK : err;
@@ -692,10 +646,6 @@ static bool recover_partition(void *arg, struct slice partition)
 enum err copy_recover(struct service *service)
 {
     struct recovery recovery = { .service = service };
-    pthread_mutex_init(&recovery.lock, NULL);
-    pthread_cond_init(&recovery.changed, NULL);
     const enum err err = partition_each_marked(service->store, recover_partition, &recovery);
-    pthread_cond_destroy(&recovery.changed);
-    pthread_mutex_destroy(&recovery.lock);
     return err == OK ? recovery.err : err;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "service/blob/background.h"
 #include "service/blob/blob.h"
 #include "service/blob/blob_name.h"
 #include "service/blob/block.h"
@@ -54,67 +55,7 @@ static bool is_stopping(struct sweeper *sweeper)
     return stop;
 }
 
-/* --- an update that the calling thread waits for --- */
-
-struct waited_update {
-    struct partition_update update;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool finished;
-    enum err err;
-};
-
-static void waited_done(void *arg, enum err err)
-{
-    struct waited_update *waited = arg;
-    pthread_mutex_lock(&waited->lock);
-    waited->err = err;
-    waited->finished = true;
-    pthread_cond_signal(&waited->changed);
-    pthread_mutex_unlock(&waited->lock);
-}
-
-/* Every request struct below begins with its waited_update, which is the argument of both. */
-static enum err update_and_wait(struct service *service, struct waited_update *waited,
-                                struct slice partition, change_fn *decide)
-{
-    pthread_mutex_init(&waited->lock, NULL);
-    pthread_cond_init(&waited->changed, NULL);
-    waited->finished = false;
-    waited->update = (struct partition_update){
-        .partition = partition,
-        .decide = decide,
-        .arg = waited,
-        .done = waited_done,
-    };
-    partition_update(service->store, &waited->update);
-    pthread_mutex_lock(&waited->lock);
-    while (!waited->finished)
-        pthread_cond_wait(&waited->changed, &waited->lock);
-    pthread_mutex_unlock(&waited->lock);
-    pthread_cond_destroy(&waited->changed);
-    pthread_mutex_destroy(&waited->lock);
-    return waited->err;
-}
-
 /* --- one partition: lists that no record names, blocks that nobody commits --- */
-
-/* The first key with the prefix; ERR_NOT_FOUND. */
-static enum err find_first(struct service *service, struct arena *arena, struct slice partition,
-                           struct slice prefix, struct slice *key)
-{
-    struct partition_view view;
-    partition_view_open(service->store, partition, &view);
-    struct cursor *cursor = partition_view_scan(&view, prefix, (struct slice){ 0 });
-    struct slice found;
-    struct slice row;
-    const enum err err = cursor_next(cursor, &found, &row);
-    if (err == OK)
-        *key = arena_copy(arena, found);
-    cursor_free(cursor);
-    partition_view_close(&view);
-    return err;
-}
 
 struct drop_request {
     struct waited_update waited;
@@ -137,12 +78,13 @@ static enum err sweep_dropped(struct service *service, struct sweeper *sweeper,
         struct slice key;
         struct drop_request request = { 0 };
         arena_clear(&arena);
-        err = is_stopping(sweeper) ? ERR_SHUTTING_DOWN
-                                   : find_first(service, &arena, partition, dropped_prefix(), &key);
+        err = is_stopping(sweeper)
+                  ? ERR_SHUTTING_DOWN
+                  : background_find_first(service, &arena, partition, dropped_prefix(), &key);
         if (err == OK && !dropped_key_content(key, &request.content_id))
             err = CORRUPT("a key of %zu bytes is not of dropped content", key.len);
         if (err == OK)
-            err = update_and_wait(service, &request.waited, partition, drop_decide);
+            err = background_update(service, &request.waited, partition, drop_decide);
     }
     arena_release(&arena);
     return err == ERR_NOT_FOUND ? OK : err;
@@ -221,7 +163,7 @@ static enum err sweep_uncommitted(struct service *service, struct sweeper *sweep
         while (err == OK && !request.done)
             err = is_stopping(sweeper)
                       ? ERR_SHUTTING_DOWN
-                      : update_and_wait(service, &request.waited, partition, expire_decide);
+                      : background_update(service, &request.waited, partition, expire_decide);
     }
     arena_release(&arenas[0]);
     arena_release(&arenas[1]);
@@ -270,7 +212,7 @@ static enum err sweep_partition(struct service *service, struct sweeper *sweeper
         err = sweep_uncommitted(service, sweeper, partition);
     struct waited_update waited;
     if (err == OK)
-        err = update_and_wait(service, &waited, partition, unmark_decide);
+        err = background_update(service, &waited, partition, unmark_decide);
     return err == ERR_EXISTS ? OK : err;
 }
 
@@ -375,12 +317,12 @@ static enum err sweep_incarnation(struct service *service, struct sweeper *sweep
 {
     const struct slice partition = blob_partition(arena, incarnation);
     struct waited_update closing;
-    enum err err = update_and_wait(service, &closing, partition, close_decide);
+    enum err err = background_update(service, &closing, partition, close_decide);
     struct sweep_request request = { .removed_count = SWEEP_BATCH_ROWS };
     while (err == OK && request.removed_count > 0)
         err = is_stopping(sweeper)
                   ? ERR_SHUTTING_DOWN
-                  : update_and_wait(service, &request.waited, partition, sweep_decide);
+                  : background_update(service, &request.waited, partition, sweep_decide);
     return err == OK ? sweep_partition(service, sweeper, partition, SWEEP_AND_EXPIRATION) : err;
 }
 
@@ -408,7 +350,7 @@ static enum err sweep_garbage(struct service *service, struct sweeper *sweeper, 
     if (err != OK)
         return err;
     struct forget_request request = { .key = key };
-    return update_and_wait(service, &request.waited, partition, forget_decide);
+    return background_update(service, &request.waited, partition, forget_decide);
 }
 
 static enum err sweep_account(struct service *service, struct sweeper *sweeper,
@@ -419,7 +361,7 @@ static enum err sweep_account(struct service *service, struct sweeper *sweeper,
     enum err err = OK;
     while (err == OK) {
         struct slice key;
-        err = find_first(service, &arena, partition, slice_of("g"), &key);
+        err = background_find_first(service, &arena, partition, slice_of("g"), &key);
         if (err == OK)
             err = sweep_garbage(service, sweeper, &arena, partition, key);
     }
