@@ -27,6 +27,7 @@
     X(ERR_LOCKED, "another process holds the data directory")                                      \
     X(ERR_FORMAT_UNKNOWN, "the data directory has a format this program does not know")            \
     X(ERR_SHUTTING_DOWN, "the server is stopping")                                                 \
+    X(ERR_BUSY, "work in the background has to come first")                                        \
     X(ERR_MALFORMED, "an encoded value does not follow its format")                                \
     X(ERR_OUT_OF_RANGE, "a numeric argument is outside its documented range")                      \
     X(ERR_TOO_LARGE, "a value is longer than its documented limit")                                \
@@ -71,6 +72,23 @@
     X(ERR_TAGS_TOO_LARGE, "there are too many or too long tags")                                   \
     X(ERR_INVALID_TAG, "a tag has characters it may not have")                                     \
     X(ERR_CONDITIONS_NOT_SUPPORTED, "the operation takes no conditions")                           \
+    X(ERR_PROPERTY_NAME_INVALID, "a property's name is not an identifier")                         \
+    X(ERR_PROPERTY_NAME_TOO_LONG, "a property's name is longer than allowed")                      \
+    X(ERR_PROPERTY_VALUE_TOO_LARGE, "a property's value is longer than allowed")                   \
+    X(ERR_TOO_MANY_PROPERTIES, "the entity has more properties than allowed")                      \
+    X(ERR_DUPLICATE_PROPERTIES, "a property of the entity is given twice")                         \
+    X(ERR_PROPERTIES_NEED_VALUE, "the entity lacks a key")                                         \
+    X(ERR_KEY_TOO_LARGE, "a key of the entity is longer than allowed")                             \
+    X(ERR_ENTITY_TOO_LARGE, "the entity is larger than allowed")                                   \
+    X(ERR_GROUP_TOO_LONG, "a group of entity changes has more operations than allowed")            \
+    X(ERR_GROUP_PARTITIONS, "a group of entity changes is about several partition keys")           \
+    X(ERR_GROUP_DUPLICATE, "a group of entity changes is about an entity twice")                   \
+    X(ERR_ENTITY_MALFORMED, "a body is not the entity or table it should be")                      \
+    X(ERR_INVALID_ETAG, "a condition does not name the ETag of an entity")                         \
+    X(ERR_TUNNELLED_METHOD, "a tunnelled method is not one that may be")                           \
+    X(ERR_TUNNEL_NOT_POST, "a method is tunnelled through another than POST")                      \
+    X(ERR_MEDIA_TYPE, "a body or an answer is wanted in a form that does not exist")               \
+    X(ERR_ATOM, "a body or an answer is wanted as Atom")                                           \
     X(ERR_NOT_IMPLEMENTED, "the operation does not exist in this server")                          \
     /* Who is asking, and may they. */                                                             \
     X(ERR_NO_AUTHENTICATION, "no credential, and none is not enough")                              \
@@ -96,6 +114,9 @@
     X(ERR_CANNOT_OVERWRITE_TYPE, "the blob is of another type")                                    \
     X(ERR_OPERATION_ON_SNAPSHOT, "a snapshot cannot be changed")                                   \
     X(ERR_SNAPSHOTS_PRESENT, "the blob has snapshots")                                             \
+    X(ERR_CURRENT_VERSION, "the version is the current one")                                       \
+    X(ERR_NOT_SOFT_DELETED, "the snapshot or version is not soft-deleted")                         \
+    X(ERR_PERMANENT_DELETE_REFUSED, "the account does not allow to delete it for good")            \
     X(ERR_BLOB_SEALED, "the append blob is sealed")                                                \
     X(ERR_BLOB_ARCHIVED, "the blob is archived")                                                   \
     X(ERR_BLOB_REHYDRATING, "the blob is being rehydrated")                                        \
@@ -125,10 +146,20 @@
     X(ERR_INCREMENTAL_NEEDS_SNAPSHOT, "the source of an incremental copy is not a snapshot")       \
     X(ERR_INCREMENTAL_EARLIER_SNAPSHOT, "the source snapshot is earlier than the last one copied") \
     X(ERR_INCREMENTAL_OTHER_BLOB, "the source is another blob than the one copied before")         \
+    X(ERR_INCREMENTAL_BLOB, "the blob is only for incremental copies")                             \
     X(ERR_INFINITE_LEASE_REQUIRED, "the lease must be an infinite one")                            \
     X(ERR_CORS_HEADER_MISSING, "a preflight lacks a header it must have")                          \
     X(ERR_CORS_REFUSED, "no CORS rule allows the request")                                         \
     X(ERR_PUBLIC_ACCESS_REFUSED, "public access is not permitted")                                 \
+    X(ERR_QUEUE_NOT_FOUND, "there is no such queue")                                               \
+    X(ERR_QUEUE_EXISTS, "the queue exists already, with other metadata")                           \
+    X(ERR_MESSAGE_NOT_FOUND, "there is no such message")                                           \
+    X(ERR_POP_RECEIPT_MISMATCH, "the receipt is not that of the last delivery")                    \
+    X(ERR_VISIBILITY_PAST_EXPIRY, "the message would expire before it can be seen")                \
+    X(ERR_TABLE_NOT_FOUND, "there is no such table")                                               \
+    X(ERR_TABLE_EXISTS, "the table exists already")                                                \
+    X(ERR_ENTITY_EXISTS, "the entity exists already")                                              \
+    X(ERR_UPDATE_CONDITION_NOT_MET, "the entity is not the one the client has")                    \
     X(ERR_NOT_MODIFIED, "the resource is the one the reader has")                                  \
     X(ERR_CONDITION_NOT_MET, "a condition of the request does not hold")                           \
     X(ERR_UNSATISFIABLE_CONDITION, "a condition of the request can never hold")                    \
@@ -144,7 +175,42 @@
     X(ERR_LEASE_ID_MISMATCH_CONTAINER, "the request names a lease that is not the container's")    \
     X(ERR_LEASE_NOT_PRESENT_BLOB, "the request names a lease and the blob has none")               \
     X(ERR_LEASE_NOT_PRESENT_CONTAINER, "the request names a lease and the container has none")     \
-    X(ERR_LEASE_LOST, "the lease the request names has expired or was broken")
+    X(ERR_LEASE_LOST, "the lease the request names has expired or was broken")                     \
+    X(ERR_LEASE_ID_MISMATCH_FILE, "the request names a lease that is not the file's")              \
+    X(ERR_LEASE_NOT_PRESENT_FILE, "the request names a lease and the file has none")               \
+    /* Directories and files. */                                                                   \
+    X(ERR_SHARE_NOT_FOUND, "there is no such share")                                               \
+    X(ERR_SHARE_EXISTS, "there is a share of that name already")                                   \
+    X(ERR_SHARE_HAS_SNAPSHOTS, "the share has snapshots")                                          \
+    X(ERR_SHARE_SNAPSHOT_LEASED, "a snapshot of the share is leased")                              \
+    X(ERR_SHARE_SNAPSHOT_COUNT, "the share has as many snapshots as it may have")                  \
+    X(ERR_SHARE_SNAPSHOT_NOT_FOUND, "there is no such snapshot of the share")                      \
+    X(ERR_FILE_PERMISSION_INVALID, "a file permission is not one")                                 \
+    X(ERR_PARENT_NOT_FOUND, "a directory of the path does not exist")                              \
+    X(ERR_RESOURCE_EXISTS, "there is a directory or file of that name already")                    \
+    X(ERR_RESOURCE_TYPE_MISMATCH, "there is a directory where a file is meant, or a file")         \
+    X(ERR_DIRECTORY_NOT_EMPTY, "the directory is not empty")                                       \
+    X(ERR_RENAME_INTO_ITSELF, "a directory cannot be moved into itself")                           \
+    X(ERR_SHARE_SIZE_LIMIT, "the quota of the share is used up")                                   \
+    X(ERR_FILE_NAME_INVALID, "a name of a directory or file has a character it may not have")      \
+    X(ERR_FILE_PATH_TOO_LONG, "a path is longer than allowed")                                     \
+    X(ERR_FILE_PATH_TOO_DEEP, "a path has more directories than allowed")                          \
+    X(ERR_NODE_MOVED, "the path has come to name something else meanwhile")                        \
+    /* Files that SMB clients have open; the second half is for them alone. */                     \
+    X(ERR_SHARING_VIOLATION, "an open handle does not share what is asked for")                    \
+    X(ERR_DELETE_PENDING, "an SMB client has marked the file for deletion")                        \
+    X(ERR_FILE_LOCK_CONFLICT, "a byte-range lock is in the way of a read or write")                \
+    X(ERR_CACHE_FLUSH_DELAY, "an SMB client did not give up its cache in time")                    \
+    X(ERR_READ_ONLY_ATTRIBUTE, "the file has the read-only attribute")                             \
+    X(ERR_OPEN_TABLE_FULL, "there are as many handles, locks or waiters as may be")                \
+    X(ERR_LOCK_NOT_GRANTED, "a byte-range lock is in the way of another")                          \
+    X(ERR_INVALID_LOCK_RANGE, "a byte-range lock ends beyond the last offset")                     \
+    X(ERR_RANGE_NOT_LOCKED, "there is no such byte-range lock to remove")                          \
+    X(ERR_HANDLE_CLOSED, "there is no such handle")                                                \
+    X(ERR_OPLOCK_NOT_BREAKING, "nothing was to be acknowledged")                                   \
+    X(ERR_OPLOCK_ACK_REFUSED, "an acknowledgement keeps more than was asked for")                  \
+    X(ERR_OPLOCK_KEY_IN_USE, "the key of a caching lease belongs to another file")                 \
+    X(ERR_CANCELLED, "the request was given up while it waited")
 
 enum err {
 #define X(name, text) name,

@@ -13,13 +13,9 @@ enum {
     CAPACITY_MIN = 128,
 };
 
-void strbuf_reserve(struct strbuf *buf, size_t more)
+void strbuf_grow(struct strbuf *buf, size_t more)
 {
-    assert(buf->len <= buf->capacity);
     assert(more <= SIZE_MAX / 4);
-    if (more <= buf->capacity - buf->len)
-        return;
-
     size_t capacity = buf->capacity < CAPACITY_MIN ? CAPACITY_MIN : buf->capacity * 2;
     if (capacity < buf->len + more)
         capacity = buf->len + more;
@@ -28,26 +24,6 @@ void strbuf_reserve(struct strbuf *buf, size_t more)
         memcpy(data, buf->data, buf->len);
     buf->data = data;
     buf->capacity = capacity;
-}
-
-void strbuf_add(struct strbuf *buf, struct slice bytes)
-{
-    if (bytes.len == 0)
-        return;
-    strbuf_reserve(buf, bytes.len);
-    memcpy(buf->data + buf->len, bytes.data, bytes.len);
-    buf->len += bytes.len;
-}
-
-void strbuf_add_text(struct strbuf *buf, const char *text)
-{
-    strbuf_add(buf, slice_of(text));
-}
-
-void strbuf_add_byte(struct strbuf *buf, char byte)
-{
-    strbuf_reserve(buf, 1);
-    buf->data[buf->len++] = byte;
 }
 
 void strbuf_printf(struct strbuf *buf, const char *format, ...)

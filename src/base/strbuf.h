@@ -7,8 +7,10 @@
 #ifndef BASE_STRBUF_H
 #define BASE_STRBUF_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/slice.h"
@@ -25,12 +27,38 @@ static inline void strbuf_init(struct strbuf *buf, struct arena *arena)
     *buf = (struct strbuf){ .arena = arena };
 }
 
-/* Make room for `more` bytes beyond the present length. */
-void strbuf_reserve(struct strbuf *buf, size_t more);
+/* For strbuf_reserve: the buffer is to grow. */
+void strbuf_grow(struct strbuf *buf, size_t more);
 
-void strbuf_add(struct strbuf *buf, struct slice bytes);
-void strbuf_add_text(struct strbuf *buf, const char *text);
-void strbuf_add_byte(struct strbuf *buf, char byte);
+/* Make room for `more` bytes beyond the present length. */
+static inline void strbuf_reserve(struct strbuf *buf, size_t more)
+{
+    assert(buf->len <= buf->capacity);
+    if (more > buf->capacity - buf->len)
+        strbuf_grow(buf, more);
+}
+
+/* Answers are made of a great many short pieces, so these are inline. */
+static inline void strbuf_add(struct strbuf *buf, struct slice bytes)
+{
+    if (bytes.len == 0)
+        return;
+    strbuf_reserve(buf, bytes.len);
+    memcpy(buf->data + buf->len, bytes.data, bytes.len);
+    buf->len += bytes.len;
+}
+
+static inline void strbuf_add_text(struct strbuf *buf, const char *text)
+{
+    strbuf_add(buf, slice_of(text));
+}
+
+static inline void strbuf_add_byte(struct strbuf *buf, char byte)
+{
+    strbuf_reserve(buf, 1);
+    buf->data[buf->len++] = byte;
+}
+
 void strbuf_printf(struct strbuf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -78,15 +78,22 @@ void change_delete(struct change *change, struct slice key)
     engine_group_delete(change->group, &row);
 }
 
-struct cursor *change_scan(struct change *change, struct slice prefix, struct slice from)
+struct cursor *change_scan_until(struct change *change, struct slice prefix, struct slice from,
+                                 struct slice until)
 {
     assert(deciding);
     const struct engine_scan scan = {
         .partition = change->partition,
         .prefix = prefix,
         .from = slice_compare(from, prefix) > 0 ? from : prefix,
+        .until = until,
     };
     return engine_group_scan(change->group, &scan);
+}
+
+struct cursor *change_scan(struct change *change, struct slice prefix, struct slice from)
+{
+    return change_scan_until(change, prefix, from, (struct slice){ 0 });
 }
 
 void change_own(struct change *change, const struct stream_range *range, uint64_t owner)

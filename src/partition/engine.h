@@ -39,12 +39,14 @@ struct engine_key {
     struct slice key;
 };
 
-/* What a cursor runs over: the keys of `partition` that begin with `prefix`, from `from` on.
-   A value; `from` is not before `prefix`.  Engines copy what they keep. */
+/* What a cursor runs over: the keys of `partition` that begin with `prefix`, from `from` on and
+   before `until`.  A value; `from` is not before `prefix`; an empty `until` is no bound.  Engines
+   copy what they keep, and do not pass by removed keys behind the bound. */
 struct engine_scan {
     struct slice partition;
     struct slice prefix;
     struct slice from;
+    struct slice until;
 };
 
 enum engine_durability {

@@ -203,16 +203,23 @@ enum err partition_view_get(struct partition_view *view, struct arena *arena, st
     return engine_get(view->store->engine, view->snapshot, arena, &row, value);
 }
 
-struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
-                                   struct slice from)
+struct cursor *partition_view_scan_until(struct partition_view *view, struct slice prefix,
+                                         struct slice from, struct slice until)
 {
     assert(view->snapshot != NULL);
     const struct engine_scan scan = {
         .partition = view->partition,
         .prefix = prefix,
         .from = slice_compare(from, prefix) > 0 ? from : prefix,
+        .until = until,
     };
     return engine_scan(view->store->engine, view->snapshot, &scan);
+}
+
+struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
+                                   struct slice from)
+{
+    return partition_view_scan_until(view, prefix, from, (struct slice){ 0 });
 }
 
 enum err partition_get(struct partition_store *store, struct arena *arena, struct slice partition,

@@ -137,6 +137,11 @@ void change_delete(struct change *change, struct slice key);
  */
 struct cursor *change_scan(struct change *change, struct slice prefix, struct slice from);
 
+/* The same, before `until`: an engine may keep removed keys for a while and pass by them, and this
+   one does not pass by those behind the bound. */
+struct cursor *change_scan_until(struct change *change, struct slice prefix, struct slice from,
+                                 struct slice until);
+
 /*
  * Payload ownership, atomic with the change.  A range is live while it has an owner; owners
  * are told apart by a number the caller chooses.  When the last owner lets go and the change is
@@ -194,6 +199,10 @@ MUST_CHECK enum err partition_view_get(struct partition_view *view, struct arena
 /* The keys that begin with `prefix`, from `from` on (empty: from the first), in order. */
 struct cursor *partition_view_scan(struct partition_view *view, struct slice prefix,
                                    struct slice from);
+
+/* The same, before `until`; see change_scan_until. */
+struct cursor *partition_view_scan_until(struct partition_view *view, struct slice prefix,
+                                         struct slice from, struct slice until);
 
 /* The latest committed value of one key: a view of a single read, without its cost.  Payload
    ranges in the value may be gone by the time they are pinned. */

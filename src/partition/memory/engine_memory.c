@@ -43,8 +43,8 @@ struct memory_cursor {
     struct tree *root;          /* a reference; used without group */
     struct tree_entry *current; /* a reference; NULL before the first step */
     size_t name_len;            /* of the partition's part of physical keys */
-    struct physical_key prefix;
-    struct physical_key at; /* the next step begins here */
+    struct physical_key past;   /* the upper bound */
+    struct physical_key at;     /* the next step begins here */
 };
 
 static struct memory_engine *memory_of(struct engine *engine)
@@ -114,8 +114,7 @@ static enum err memory_cursor_next(struct cursor *cursor, struct slice *key, str
     struct memory_cursor *mine = (struct memory_cursor *)cursor;
     const struct tree *root = mine->group != NULL ? mine->group->root : mine->root;
     struct tree_entry *entry = tree_find_from(root, physical_key_slice(&mine->at));
-    if (entry == NULL ||
-        !slice_starts_with(tree_entry_key(entry), physical_key_slice(&mine->prefix)))
+    if (entry == NULL || slice_compare(tree_entry_key(entry), physical_key_slice(&mine->past)) >= 0)
         return ERR_NOT_FOUND;
 
     tree_entry_ref(entry);
@@ -159,7 +158,13 @@ static struct memory_cursor *memory_cursor_new(const struct engine_scan *scan)
     struct memory_cursor *cursor = heap_new(sizeof(*cursor));
     cursor->cursor.ops = &cursor_ops;
     cursor->name_len = 1 + scan->partition.len;
-    physical_key_set(&cursor->prefix, scan->partition, scan->prefix);
+    struct physical_key bound;
+    physical_key_set(&bound, scan->partition, scan->prefix);
+    physical_key_set_past(&cursor->past, physical_key_slice(&bound));
+    physical_key_set(&bound, scan->partition, scan->until);
+    if (scan->until.len > 0 &&
+        slice_compare(physical_key_slice(&bound), physical_key_slice(&cursor->past)) < 0)
+        cursor->past = bound;
     physical_key_set(&cursor->at, scan->partition, scan->from);
     return cursor;
 }

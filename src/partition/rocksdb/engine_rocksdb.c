@@ -9,6 +9,9 @@
  *   paranoid checks a background error stops writing rather than spreading.
  *   memory          index and filter blocks are in the block cache, so the cache bounds what reads
  *                   hold; at most three write buffers; a bounded number of open files.
+ *   index, filters  in pieces of a few KiB.  Whole ones of a file of a million small rows are
+ *                   larger than a shard of the cache, and would be read from the disk for every
+ *                   single key.
  *   compression     LZ4 from the first sorted level down; fresh files are not worth it.
  *   its own log     has the settings at open and nothing later: writing it to a full disk ends the
  *                   process where RocksDB is built with assertions, as Debian's is.  What goes
@@ -77,6 +80,11 @@ static void set_table_options(rocksdb_options_t *options, rocksdb_cache_t *cache
         table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS_PER_KEY));
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_index_type(
+        table, rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_partition_filters(table, 1);
+    rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_block_based_options_destroy(table);
 }

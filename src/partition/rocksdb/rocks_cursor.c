@@ -88,7 +88,7 @@ static enum err rocks_cursor_next(struct cursor *cursor, struct slice *key, stru
     struct slice physical;
     physical.data = rocksdb_iter_key(mine->iterator, &physical.len);
     /* The upper bound is for the database; what the batch has may lie past it. */
-    if (!slice_starts_with(physical, physical_key_slice(&mine->prefix)))
+    if (slice_compare(physical, physical_key_slice(&mine->past)) >= 0)
         return end(mine);
     struct slice found;
     found.data = rocksdb_iter_value(mine->iterator, &found.len);
@@ -144,6 +144,12 @@ static struct rocks_cursor *rocks_cursor_new(const struct engine_scan *scan)
     physical_key_set(&cursor->prefix, scan->partition, scan->prefix);
     physical_key_set(&cursor->at, scan->partition, scan->from);
     physical_key_set_past(&cursor->past, physical_key_slice(&cursor->prefix));
+    if (scan->until.len > 0) {
+        struct physical_key until;
+        physical_key_set(&until, scan->partition, scan->until);
+        if (slice_compare(physical_key_slice(&until), physical_key_slice(&cursor->past)) < 0)
+            cursor->past = until;
+    }
     cursor->read = rocksdb_readoptions_create();
     rocksdb_readoptions_set_iterate_upper_bound(cursor->read, cursor->past.bytes, cursor->past.len);
     return cursor;

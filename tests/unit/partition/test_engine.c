@@ -76,14 +76,17 @@ static void check_get(struct run *run, unsigned partition, unsigned index)
         assert_true(slice_equal(value, value_text(&run->arena, expected)));
 }
 
-/* The cursor gives exactly what the model has from `from` on; every few steps it seeks. */
+/* The cursor gives exactly what the model has from `from` on and before `until`; every few steps it
+   seeks. */
 static void check_cursor(struct run *run, struct cursor *cursor, const uint32_t *values,
-                         unsigned from)
+                         unsigned from, unsigned until)
 {
     unsigned at = from;
     for (;;) {
         while (at < KEYS && values[at] == 0)
             at++;
+        if (at >= until)
+            at = KEYS;
         struct slice key;
         struct slice value;
         const enum err err = cursor_next(cursor, &key, &value);
@@ -104,11 +107,16 @@ static void check_cursor(struct run *run, struct cursor *cursor, const uint32_t 
 static void check_scan(struct run *run, unsigned partition)
 {
     const unsigned from = next_random(run, KEYS);
-    const struct engine_scan scan = { .partition = partition_name(partition),
-                                      .from = key_name(&run->arena, from) };
-    check_cursor(run, engine_group_scan(run->group, &scan), run->gathered.values[partition], from);
+    const unsigned until = next_random(run, 2) == 0 ? KEYS : next_random(run, KEYS);
+    const struct engine_scan scan = {
+        .partition = partition_name(partition),
+        .from = key_name(&run->arena, from),
+        .until = until == KEYS ? (struct slice){ 0 } : key_name(&run->arena, until),
+    };
+    check_cursor(run, engine_group_scan(run->group, &scan), run->gathered.values[partition], from,
+                 until);
     check_cursor(run, engine_scan(run->engine, run->snapshot, &scan),
-                 run->at_snapshot.values[partition], from);
+                 run->at_snapshot.values[partition], from, until);
 }
 
 static void change(struct run *run, unsigned partition, unsigned index)
