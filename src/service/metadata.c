@@ -96,3 +96,23 @@ struct metadata metadata_copy(struct arena *arena, const struct metadata *metada
                         });
     return copy;
 }
+
+static const struct metadata_pair *find_pair(const struct metadata *metadata, struct slice name)
+{
+    for (size_t i = 0; i < metadata->count; i++)
+        if (slice_equal_nocase(metadata->pairs[i].name, name))
+            return &metadata->pairs[i];
+    return NULL;
+}
+
+bool metadata_equal(const struct metadata *a, const struct metadata *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct metadata_pair *other = find_pair(b, a->pairs[i].name);
+        if (other == NULL || !slice_equal(other->value, a->pairs[i].value))
+            return false;
+    }
+    return true;
+}

@@ -7,6 +7,7 @@
 #ifndef SERVICE_METADATA_H
 #define SERVICE_METADATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -41,6 +42,9 @@ MUST_CHECK enum err metadata_decode_pair(struct slice value, struct metadata_pai
 
 /* Append a pair while decoding: grows the list in the arena. */
 void metadata_append(struct metadata *metadata, struct arena *arena, struct metadata_pair pair);
+
+/* Whether both have the same names, whatever their case and order, with the same values. */
+bool metadata_equal(const struct metadata *a, const struct metadata *b);
 
 /* A copy of names and values in another arena. */
 struct metadata metadata_copy(struct arena *arena, const struct metadata *metadata);

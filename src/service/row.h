@@ -29,14 +29,27 @@ enum {
 enum row_kind {
     ROW_CONTAINER = 1,
     ROW_BLOB = 2,
-    ROW_GARBAGE = 3, /* a deleted container that is to be reclaimed */
-    ROW_CLOSED = 4,  /* a blob partition that takes no more writes */
+    ROW_GARBAGE = 3, /* something deleted that is to be reclaimed */
+    ROW_CLOSED = 4,  /* a partition that takes no more writes */
     ROW_SEGMENTS = 5,
     ROW_NUMBER = 6,      /* a single number, under tag 1 */
     ROW_BLOCK = 7,       /* an uncommitted block */
     ROW_UNCOMMITTED = 8, /* a blob that has uncommitted blocks */
-    ROW_SERVICE = 9,     /* properties of the blob service of an account */
+    ROW_SERVICE = 9,     /* properties of a service of an account */
     ROW_TAG = 10,        /* an entry of the tag index; it has no fields */
+    ROW_OVERLAY = 11,    /* a list of pages that is laid over another */
+    ROW_QUEUE = 17,
+    ROW_QUEUE_HEAD = 12, /* what is known of all messages of a queue */
+    ROW_MESSAGE = 13,
+    ROW_TABLE = 14,
+    ROW_ENTITY = 15,
+    ROW_MESSAGE_TEXT = 16,
+    ROW_NODE = 20,       /* a directory or file */
+    ROW_NODE_PLACE = 21, /* where the node of an id is */
+    ROW_SHARE_STATE = 22,
+    ROW_SHARE = 23, /* a share, or a snapshot of one */
+    ROW_INSTANT = 24,
+    ROW_PERMISSION = 25,
 };
 
 /* --- writing: begin, add fields, use strbuf_slice --- */

@@ -12,6 +12,7 @@
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -20,6 +21,7 @@
 #include "partition/partition.h"
 #include "stream/stream.h"
 
+struct open_table;
 struct sweeper;
 
 struct service {
@@ -27,7 +29,9 @@ struct service {
     struct stream *stream;
     struct clock *clock;
     struct sweeper *sweeper;       /* reclaims deleted containers; NULL in unit tests */
+    struct open_table *opens;      /* files that SMB clients have open; NULL: they have none */
     uint64_t inline_payload_bytes; /* payloads up to this size travel inside the commit */
+    bool blob_versioning;          /* every write of a blob keeps the version it replaces */
 };
 
 /*

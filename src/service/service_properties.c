@@ -45,6 +45,7 @@ enum flag {
     FLAG_DELETE_RETENTION = 1 << 10,
     FLAG_PERMANENT_DELETE = 1 << 11,
     FLAG_WEBSITE = 1 << 12,
+    FLAG_SMB_MULTICHANNEL = 1 << 13,
 };
 
 /* Every boolean of the settings and its bit. */
@@ -54,7 +55,7 @@ struct flag_place {
 };
 
 enum {
-    FLAG_COUNT = 13,
+    FLAG_COUNT = 14,
 };
 
 static void find_flags(struct service_properties *p, struct flag_place places[FLAG_COUNT])
@@ -73,6 +74,7 @@ static void find_flags(struct service_properties *p, struct flag_place places[FL
         { FLAG_DELETE_RETENTION, &p->delete_retention.enabled },
         { FLAG_PERMANENT_DELETE, &p->allow_permanent_delete },
         { FLAG_WEBSITE, &p->website.enabled },
+        { FLAG_SMB_MULTICHANNEL, &p->smb_multichannel },
     };
     memcpy(places, found, sizeof(found));
 }
@@ -262,6 +264,10 @@ static enum err set_decide(struct change *change, void *arg)
     }
     if ((request->parts & PROPERTIES_WEBSITE) != 0)
         stored.website = given->website;
+    if ((request->parts & PROPERTIES_SHARE_RETENTION) != 0)
+        stored.delete_retention = given->delete_retention;
+    if ((request->parts & PROPERTIES_SMB) != 0)
+        stored.smb_multichannel = given->smb_multichannel;
     change_put(change, key, service_properties_encode(arena, &stored));
     const bool has_website = (request->parts & PROPERTIES_WEBSITE) != 0 && given->website.enabled;
     return has_website && request->letter == 'b' ? make_web_container(change) : OK;

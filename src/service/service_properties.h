@@ -3,9 +3,9 @@
  * static website, default version.
  *
  * One record for each account and service, a row of the account's partition.  The blob service has
- * all of it; queues, tables and files have parts.  What the settings say about CORS, the website
- * and the version is acted on; logs and metrics of Azure's own kind are kept and given back, and
- * nothing is written to them (the admin endpoint has this server's metrics).
+ * all of it; queues, tables and files have parts.  What the settings say about CORS, the website,
+ * the version and deleted blobs is acted on; logs and metrics of Azure's own kind are kept and
+ * given back, and nothing is written to them (the admin endpoint has this server's metrics).
  *
  * Values that own nothing.
  */
@@ -74,6 +74,7 @@ struct service_properties {
     struct slice default_version;
     struct retention_policy delete_retention;
     bool allow_permanent_delete;
+    bool smb_multichannel; /* files: kept and given back */
     struct website_properties website;
 };
 
@@ -86,6 +87,8 @@ enum service_properties_part {
     PROPERTIES_DEFAULT_VERSION = 1 << 4,
     PROPERTIES_DELETE_RETENTION = 1 << 5,
     PROPERTIES_WEBSITE = 1 << 6,
+    PROPERTIES_SMB = 1 << 7,             /* of files */
+    PROPERTIES_SHARE_RETENTION = 1 << 8, /* the same: delete_retention is that of shares */
 };
 
 /* The stored form; decoded slices point into the row.  ERR_CORRUPT. */

@@ -25,7 +25,8 @@ static enum err create_decide(struct change *change, void *arg)
 
 void append_create(struct service *service, struct blob_change *change)
 {
-    blob_start(service, &change->base, &change->name.container, create_decide);
+    if (blob_find_protection(service, change))
+        blob_start(service, &change->base, &change->name.container, create_decide);
 }
 
 static enum err check_position(const struct append_change *request, const struct blob *blob)

@@ -15,6 +15,7 @@
 #include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
 #include "service/blob/block.h"
+#include "service/blob/history.h"
 #include "service/blob/page.h"
 #include "service/blob/segments.h"
 #include "service/blob/snapshot.h"
@@ -24,6 +25,8 @@
 
 struct slice blob_record_key(struct arena *arena, const struct blob_name *name)
 {
+    if (name->version != 0)
+        return history_key(arena, name->blob, (uint64_t)name->version, HISTORY_VERSION);
     return name->snapshot == 0 ? blob_key(arena, name->blob)
                                : snapshot_key(arena, name->blob, name->snapshot);
 }
@@ -42,16 +45,14 @@ static struct condition_state state_of(const struct blob *blob, bool exists)
 enum err blob_get_in_view(struct service *service, struct partition_view *view, struct arena *arena,
                           const struct blob_get_request *request, struct blob *blob)
 {
-    struct slice row;
-    enum err err = partition_view_get(view, arena, blob_record_key(arena, &request->name), &row);
-    if (err == ERR_NOT_FOUND)
-        return ERR_BLOB_NOT_FOUND;
-    if (err == OK)
-        err = blob_decode(arena, row, blob);
-    if (err == OK)
+    struct blob_name where = request->name;
+    enum err err = history_view_find(view, arena, &where, blob);
+    if (err == OK) {
+        blob->is_current = blob->version_id != 0 && where.snapshot == 0 && where.version == 0;
         err = lease_check_read(&blob->lease, LEASE_OF_BLOB,
                                request->has_lease_id ? &request->lease_id : NULL,
                                clock_now(service->clock) / CLOCK_TICKS_PER_MS);
+    }
     if (err == OK) {
         const struct condition_state state = state_of(blob, true);
         err = condition_check_read(&request->condition, &state);
@@ -62,6 +63,8 @@ enum err blob_get_in_view(struct service *service, struct partition_view *view, 
         tier_settle(blob, clock_now(service->clock));
     if (err == OK && request->want_payload)
         err = tier_check_online(blob);
+    if (err == OK && request->want_payload && where.snapshot == 0)
+        err = blob_check_usable(blob);
     return err;
 }
 
@@ -119,7 +122,12 @@ enum err blob_decide_get_record(struct change *change, const struct blob_name *n
         return ERR_CONTAINER_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
-    err = change_get(change, blob_record_key(arena, name), &row);
+    int64_t floor = 0;
+    err = name->snapshot != 0 ? snapshots_floor(change, name->blob, &floor) : OK;
+    if (err == OK && name->snapshot < floor)
+        return ERR_BLOB_NOT_FOUND;
+    if (err == OK)
+        err = change_get(change, blob_record_key(arena, name), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_BLOB_NOT_FOUND;
     if (err == OK)
@@ -157,14 +165,20 @@ static enum err check_no_pending_copy(const struct blob *blob)
     return blob->copy.status == BLOB_COPY_PENDING ? ERR_PENDING_COPY : OK;
 }
 
+/* The destination of incremental copies is for them alone: it can be looked at and deleted, and its
+   snapshots are as others are (Incremental Copy Blob). */
+enum err blob_check_usable(const struct blob *blob)
+{
+    return blob->copy.incremental ? ERR_INCREMENTAL_BLOB : OK;
+}
+
 /* Lease and conditions of a request that replaces the blob, which may not exist. */
 static enum err check_replace(const struct change *change, const struct blob_change *request,
                               struct blob *old, bool exists)
 {
     if (exists && request->create_only)
         return ERR_UNAUTHORIZED_OVERWRITE;
-    struct lease none = { 0 };
-    struct lease *lease = exists ? &old->lease : &none;
+    struct lease *lease = &old->lease;
     enum err err =
         lease_check_write(lease, LEASE_OF_BLOB, lease_id_of(request), change_now_ms(change));
     if (err != OK)
@@ -176,6 +190,8 @@ static enum err check_replace(const struct change *change, const struct blob_cha
         err = tag_check(request->condition.if_tags, &old->tags);
     if (err == OK)
         err = check_no_pending_copy(old);
+    if (err == OK && !request->is_incremental_copy)
+        err = blob_check_usable(old);
     return err == OK && exists ? tier_check_online(old) : err;
 }
 
@@ -198,17 +214,25 @@ enum err blob_decide_for_replace(struct change *change, const struct blob_change
                                  struct blob *old, bool *exists)
 {
     *old = (struct blob){ 0 };
-    const enum err err = blob_decide_get(change, request->name.blob, old);
+    enum err err = blob_decide_get(change, request->name.blob, old);
     if (err != OK && err != ERR_BLOB_NOT_FOUND)
         return err;
     *exists = err == OK;
+    if (!*exists) {
+        err = uncommitted_get_lease(change, request->name.blob, &old->lease);
+        if (err != OK)
+            return err;
+    }
     return check_replace(change, request, old, *exists);
 }
 
 enum err blob_decide_replace(struct change *change, struct blob_change *request,
                              const struct blob *old, bool exists, struct blob *blob)
 {
-    enum err err = exists ? content_drop(change, &old->content) : OK;
+    const struct blob_protection *protection = &request->protection;
+    const struct slice name = request->name.blob;
+    enum err err = exists ? history_replaced(change, protection, name, old, blob->type)
+                          : history_begin(change, protection, name, blob->type);
     if (err == OK)
         err = uncommitted_discard(change, request->name.blob);
     if (err != OK)
@@ -221,8 +245,10 @@ enum err blob_decide_replace(struct change *change, struct blob_change *request,
     blob->tags = request->tags;
     tag_index_update(change, request->name.blob, &old->tags, &blob->tags);
     choose_tier(change, request, old, blob);
+    blob->version_id = history_version_id(change, protection);
     blob_decide_put(change, request->name.blob, blob);
     request->etag = blob->etag;
+    request->version_id = blob->version_id;
     return OK;
 }
 
@@ -244,13 +270,11 @@ static enum err put_decide(struct change *change, void *arg)
     return blob_decide_replace(change, request, &old, exists, &blob);
 }
 
-enum err blob_decide_checked(struct change *change, const struct blob_change *request,
-                             struct blob *blob)
+enum err blob_decide_check(struct change *change, const struct blob_change *request,
+                           struct blob *blob)
 {
-    enum err err = blob_decide_get_record(change, &request->name, blob);
-    if (err == OK)
-        err = lease_check_write(&blob->lease, LEASE_OF_BLOB, lease_id_of(request),
-                                change_now_ms(change));
+    enum err err =
+        lease_check_write(&blob->lease, LEASE_OF_BLOB, lease_id_of(request), change_now_ms(change));
     if (err == OK) {
         const struct condition_state state = state_of(blob, true);
         err = condition_check_write(&request->condition, &state);
@@ -260,10 +284,19 @@ enum err blob_decide_checked(struct change *change, const struct blob_change *re
     return err == OK ? check_no_pending_copy(blob) : err;
 }
 
+enum err blob_decide_checked(struct change *change, const struct blob_change *request,
+                             struct blob *blob)
+{
+    const enum err err = blob_decide_get_record(change, &request->name, blob);
+    return err == OK ? blob_decide_check(change, request, blob) : err;
+}
+
 enum err blob_decide_for_write(struct change *change, const struct blob_change *request,
                                struct blob *blob)
 {
-    const enum err err = blob_decide_checked(change, request, blob);
+    enum err err = blob_decide_checked(change, request, blob);
+    if (err == OK)
+        err = blob_check_usable(blob);
     return err == OK ? tier_check_online(blob) : err;
 }
 
@@ -300,41 +333,64 @@ static enum err set_metadata_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
     struct blob blob;
-    const enum err err = blob_decide_for_write(change, request, &blob);
+    enum err err = blob_decide_for_write(change, request, &blob);
+    if (err == OK)
+        err = history_fork(change, &request->protection, request->name.blob, &blob);
     if (err != OK)
         return err;
     blob.metadata = request->metadata;
     blob_decide_put_changed(change, request, &blob);
+    request->version_id = blob.version_id;
     return OK;
 }
 
 /* Delete one snapshot and nothing else. */
-static enum err delete_snapshot(struct change *change, const struct blob_change *request)
+static enum err delete_snapshot(struct change *change, struct blob_change *request)
 {
     struct blob blob;
     const enum err err = blob_decide_checked(change, request, &blob);
     if (err != OK)
         return err;
     change_delete(change, blob_record_key(change_arena(change), &request->name));
-    return content_drop(change, &blob.content);
+    return history_deleted(change, &request->protection, &request->name, &blob, &request->was_kept);
+}
+
+/* The same for a version. */
+static enum err delete_version(struct change *change, struct blob_change *request)
+{
+    struct blob_name where = request->name;
+    struct blob blob;
+    enum err err = history_find(change, &where, &blob);
+    if (err == OK && where.version == 0)
+        err = ERR_CURRENT_VERSION;
+    if (err == OK)
+        err = blob_decide_check(change, request, &blob);
+    if (err != OK)
+        return err;
+    return history_delete_version(change, &request->protection, &where, &blob, &request->was_kept);
 }
 
 static enum err delete_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
     struct blob blob;
+    request->was_kept = false;
+    if (request->is_permanent_delete)
+        return history_delete_for_good(change, request);
     if (request->name.snapshot != 0)
         return delete_snapshot(change, request);
+    if (request->name.version != 0)
+        return delete_version(change, request);
     enum err err = blob_decide_checked(change, request, &blob);
     if (err == ERR_BLOB_NOT_FOUND)
         return uncommitted_delete(change, request);
     if (err == OK)
-        err = snapshots_delete(change, request->name.blob, request->snapshots);
+        err = snapshots_delete(change, request);
     if (err != OK || request->snapshots == BLOB_SNAPSHOTS_ONLY)
         return err;
     tag_index_update(change, request->name.blob, &blob.tags, &(struct metadata){ 0 });
     change_delete(change, blob_key(change_arena(change), request->name.blob));
-    err = content_drop(change, &blob.content);
+    err = history_deleted(change, &request->protection, &request->name, &blob, &request->was_kept);
     return err == OK ? uncommitted_discard(change, request->name.blob) : err;
 }
 
@@ -365,9 +421,19 @@ void blob_start_payload(struct service *service, struct blob_change *change, cha
     payload_writer_sync(change->payload, payload_synced, change);
 }
 
+bool blob_find_protection(struct service *service, struct blob_change *change)
+{
+    const enum err err = history_find_protection(
+        service, change->base.arena, change->name.container.account, &change->protection);
+    if (err != OK)
+        service_refuse(&change->base, err);
+    return err == OK;
+}
+
 void blob_put(struct service *service, struct blob_change *change)
 {
-    blob_start_payload(service, change, put_decide);
+    if (blob_find_protection(service, change))
+        blob_start_payload(service, change, put_decide);
 }
 
 void blob_start(struct service *service, struct service_change *base,
@@ -388,12 +454,15 @@ void blob_set_properties(struct service *service, struct blob_change *change)
 
 void blob_set_metadata(struct service *service, struct blob_change *change)
 {
+    /* No soft delete keeps what this replaces. */
+    change->protection = (struct blob_protection){ .keeps_versions = service->blob_versioning };
     blob_start(service, &change->base, &change->name.container, set_metadata_decide);
 }
 
 void blob_delete(struct service *service, struct blob_change *change)
 {
-    blob_start(service, &change->base, &change->name.container, delete_decide);
+    if (blob_find_protection(service, change))
+        blob_start(service, &change->base, &change->name.container, delete_decide);
 }
 
 static enum err lease_decide(struct change *change, void *arg)
@@ -401,6 +470,8 @@ static enum err lease_decide(struct change *change, void *arg)
     struct blob_lease *request = arg;
     struct blob blob;
     enum err err = blob_decide_get(change, request->name.blob, &blob);
+    if (err == ERR_BLOB_NOT_FOUND)
+        return uncommitted_lease(change, request);
     if (err == OK) {
         const struct condition_state state = state_of(&blob, true);
         err = condition_check_write(&request->condition, &state);
@@ -409,6 +480,8 @@ static enum err lease_decide(struct change *change, void *arg)
         err = tag_check(request->condition.if_tags, &blob.tags);
     if (err == OK)
         err = check_no_pending_copy(&blob);
+    if (err == OK)
+        err = blob_check_usable(&blob);
     if (err == OK)
         err = lease_request_apply(&request->lease, &blob.lease, change_now_ms(change));
     if (err != OK)

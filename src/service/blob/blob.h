@@ -83,6 +83,16 @@ struct blob {
 
     /* page blobs */
     uint64_t sequence_number;
+
+    /* ticks: the version's name; 0: the blob is not a version.  Of a snapshot: not 0 if its blob
+       was one, and so may have gone without it. */
+    int64_t version_id;
+
+    /* of what is soft-deleted; 0 otherwise */
+    int64_t deleted_at; /* ticks */
+    int64_t expires_at; /* ticks: from then on it is gone */
+
+    bool is_current; /* not stored, a result of blob_get: it is the current version */
 };
 
 /* The record's stored form.  Decoded slices point into the row.  ERR_CORRUPT. */
@@ -93,10 +103,11 @@ MUST_CHECK enum err blob_decode(struct arena *arena, struct slice row, struct bl
 struct blob_name {
     struct container_name container;
     struct slice blob;
-    int64_t snapshot; /* the tick it was taken at; 0: the base blob */
+    int64_t snapshot; /* the tick it was taken at; 0: not a snapshot */
+    int64_t version;  /* its id; 0: the base blob, if it is not a snapshot either */
 };
 
-/* The key of the record. */
+/* The key of the record; of a version, if it is not the current one. */
 struct slice blob_record_key(struct arena *arena, const struct blob_name *name);
 
 /* --- reads --- */
@@ -113,7 +124,7 @@ struct blob_get_request {
  * The record, and its bytes if they are wanted; both in the arena.  Lease and tier are settled.
  *   ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND
  *   the errors of lease_check_read, condition_check_read and tag_check, in this order
- *   ERR_BLOB_ARCHIVED, ERR_BLOB_REHYDRATING   the bytes are wanted
+ *   ERR_BLOB_ARCHIVED, ERR_BLOB_REHYDRATING, ERR_INCREMENTAL_BLOB   the bytes are wanted
  */
 MUST_CHECK enum err blob_get(struct service *service, struct arena *arena,
                              const struct blob_get_request *request, struct blob *blob,
@@ -124,6 +135,7 @@ MUST_CHECK enum err blob_get(struct service *service, struct arena *arena,
 struct blob_position {
     struct slice name; /* empty: the beginning, or the end */
     int64_t snapshot;  /* 0: before the first snapshot; BLOB_POSITION_BASE: at the base blob */
+    char kind;         /* 0, or of a record of the blob's history (history.h) */
 };
 
 enum {
@@ -133,6 +145,7 @@ enum {
 struct blob_list_entry {
     struct slice name;
     int64_t snapshot;        /* 0: not a snapshot */
+    bool is_previous;        /* a version that is not the current one */
     const struct blob *blob; /* NULL: a common beginning of names, or a blob not committed yet */
     bool is_uncommitted;     /* there are only uncommitted blocks of it */
 };
@@ -143,11 +156,13 @@ struct blob_list_request {
     struct slice delimiter; /* UTF-8; empty: every blob is listed */
     struct blob_position from;
     bool with_snapshots;
+    bool with_versions;
+    bool with_deleted; /* soft-deleted blobs, and of snapshots and versions if they are wanted */
     bool with_uncommitted;
     size_t results_max;
-    /* Called for each entry in order: by name, the snapshots of a name from the oldest on and then
-       its base blob.  False ends the page after it.  The entry is valid during the call; lease and
-       tier are settled. */
+    /* Called for each entry in order: by name, the snapshots and versions of a name from the oldest
+       on and then its base blob.  False ends the page after it.  The entry is valid during the
+       call; lease and tier are settled. */
     bool (*emit)(void *arg, const struct blob_list_entry *entry);
     void *arg;
 };
@@ -161,6 +176,17 @@ MUST_CHECK enum err blob_list(struct service *service, struct arena *arena,
                               const struct blob_list_request *request, struct blob_position *next);
 
 /* --- changes; see service/service.h for their life --- */
+
+/*
+ * What is kept of blobs that are replaced or deleted: settings of the account and of the server,
+ * looked up just before the update.  A setting that changes at the same instant counts as changed
+ * before the operation or after it.  All zero bytes: nothing is kept.
+ */
+struct blob_protection {
+    int64_t retention_ticks; /* how long soft-deleted blobs are kept; 0: there is no soft delete */
+    bool keeps_versions;
+    bool allows_permanent_delete;
+};
 
 /* What Delete Blob does about snapshots. */
 enum blob_snapshots {
@@ -186,6 +212,10 @@ struct blob_change {
     bool create_only;                  /* blob_put: the caller may not overwrite */
     bool keeps_copy; /* the blob still counts as the copy it was made by: Put Page */
 
+    bool is_incremental_copy; /* which is all that may change the destination of one */
+
+    bool is_permanent_delete; /* blob_delete: of something soft-deleted already */
+
     const struct page_properties *page; /* blob_set_properties: more of a page blob, or NULL */
     bool keep_properties;               /* blob_set_properties: only what `page` says */
 
@@ -193,8 +223,11 @@ struct blob_change {
     int64_t etag;             /* of the blob afterwards */
     enum blob_type type;      /* blob_set_properties */
     uint64_t sequence_number; /* the same */
+    int64_t version_id;       /* of the version the change made; 0: none */
+    bool was_kept;            /* blob_delete: what was deleted can come back */
 
     /* for the service */
+    struct blob_protection protection;
     struct slice partition;
     change_fn *decide;
 };
@@ -215,8 +248,12 @@ void blob_set_properties(struct service *service, struct blob_change *change);
 void blob_set_metadata(struct service *service, struct blob_change *change);
 
 /*
- * Delete the blob, its snapshots, or the one snapshot that the name says.  The same errors, and
- *   ERR_SNAPSHOTS_PRESENT   the blob has snapshots, which are to be kept
+ * Delete the blob, its snapshots, or the one snapshot or version that the name says.  What is kept
+ * is said in history.h.  The same errors, and
+ *   ERR_SNAPSHOTS_PRESENT           the blob has snapshots, which are to be kept
+ *   ERR_CURRENT_VERSION             the version is the current one
+ *   ERR_PERMANENT_DELETE_REFUSED    the account does not allow it, or it is the base blob
+ *   ERR_NOT_SOFT_DELETED            what is to be deleted for good is not
  */
 void blob_delete(struct service *service, struct blob_change *change);
 
@@ -229,7 +266,9 @@ struct blob_lease {
     struct lease lease_now; /* result */
 };
 
-/* ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, ERR_CONDITION_NOT_MET, the action's errors. */
+/* A blob that has only uncommitted blocks can be leased, too; the blob that is made of them has the
+   lease then.  ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, ERR_CONDITION_NOT_MET, the action's
+   errors. */
 void blob_lease(struct service *service, struct blob_lease *change);
 
 #endif

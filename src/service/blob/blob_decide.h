@@ -27,6 +27,9 @@ int64_t change_now_ms(const struct change *change);
 void blob_start(struct service *service, struct service_change *base,
                 const struct container_name *container, change_fn *decide);
 
+/* Look up what is kept of what the change replaces or deletes.  False: it was refused. */
+MUST_CHECK bool blob_find_protection(struct service *service, struct blob_change *change);
+
 /* The same for a change with a payload: once its bytes can be named by metadata. */
 void blob_start_payload(struct service *service, struct blob_change *change, change_fn *decide);
 
@@ -48,6 +51,13 @@ MUST_CHECK enum err blob_decide_get(struct change *change, struct slice name, st
 MUST_CHECK enum err blob_decide_checked(struct change *change, const struct blob_change *request,
                                         struct blob *blob);
 
+/* These checks alone, of a record that was found. */
+MUST_CHECK enum err blob_decide_check(struct change *change, const struct blob_change *request,
+                                      struct blob *blob);
+
+/* ERR_INCREMENTAL_BLOB for the destination of incremental copies: of a base blob only. */
+MUST_CHECK enum err blob_check_usable(const struct blob *blob);
+
 /* An existing blob for a request that changes it, with all checks made: the errors of a write. */
 MUST_CHECK enum err blob_decide_for_write(struct change *change, const struct blob_change *request,
                                           struct blob *blob);
@@ -62,10 +72,12 @@ MUST_CHECK enum err blob_decide_for_replace(struct change *change,
                                             bool *exists);
 
 /*
- * Store `blob` in the place of `old` (of blob_decide_for_replace): drops the old content, keeps the
- * lease and the time of creation, sets the ETag, the result of the request, its tags and its tier
- * (or the old one), and everything that is derived from records, such as the index of tags.  The
- * caller has set type, content, properties and metadata.
+ * Store `blob` in the place of `old` (of blob_decide_for_replace), which is kept as history.h says,
+ * or its content dropped.  Keeps the lease and the time of creation, sets the ETag
+ * and version, the results of the request, its tags and its tier (or the old one), and everything
+ * that is derived from records, such as the index of tags.  The caller has set type, content,
+ * properties and metadata.
+ *   ERR_INVALID_BLOB_TYPE   there are versions of another type
  */
 MUST_CHECK enum err blob_decide_replace(struct change *change, struct blob_change *request,
                                         const struct blob *old, bool exists, struct blob *blob);

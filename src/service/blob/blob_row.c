@@ -46,6 +46,10 @@ enum blob_tag {
     TAG_REHYDRATE_PRIORITY = 37,
     TAG_MADE_AT = 38,
     TAG_COPY_SOURCE_SNAPSHOT = 39,
+    TAG_VERSION_ID = 40,
+    TAG_DELETED_AT = 41,
+    TAG_EXPIRES_AT = 42,
+    TAG_LAST = TAG_EXPIRES_AT,
 };
 
 static void copy_encode(const struct blob_copy *copy, struct strbuf *row)
@@ -96,6 +100,9 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
     row_add_bytes(&row, TAG_ARCHIVE_STATUS, blob->archive_status);
     row_add_bytes(&row, TAG_REHYDRATE_PRIORITY, blob->rehydrate_priority);
     metadata_encode(&blob->tags, &row, TAG_TAGS);
+    row_add_number(&row, TAG_VERSION_ID, (uint64_t)blob->version_id);
+    row_add_number(&row, TAG_DELETED_AT, (uint64_t)blob->deleted_at);
+    row_add_number(&row, TAG_EXPIRES_AT, (uint64_t)blob->expires_at);
     copy_encode(&blob->copy, &row);
     return strbuf_slice(&row);
 }
@@ -172,6 +179,12 @@ static int64_t *instant_of_tag(struct blob *blob, uint64_t tag)
         return &blob->copy.completed_at;
     case TAG_COPY_SOURCE_SNAPSHOT:
         return &blob->copy.source_snapshot;
+    case TAG_VERSION_ID:
+        return &blob->version_id;
+    case TAG_DELETED_AT:
+        return &blob->deleted_at;
+    case TAG_EXPIRES_AT:
+        return &blob->expires_at;
     default:
         return NULL;
     }
@@ -252,7 +265,7 @@ static enum err decode_field(struct arena *arena, struct blob *blob, uint64_t ta
         memcpy(blob->copy.id.bytes, value.data, value.len);
         return OK;
     }
-    if (tag > TAG_COPY_SOURCE_SNAPSHOT)
+    if (tag > TAG_LAST)
         return OK; /* of a later version */
     return decode_number(blob, tag, value);
 }
@@ -265,6 +278,8 @@ static bool holds_together(const struct blob *blob)
     if ((content->place == CONTENT_EXTENT) != (content->range.extent_id != 0))
         return false;
     if (content->place != CONTENT_EXTENT && content->range.offset != 0)
+        return false;
+    if ((blob->deleted_at != 0) != (blob->expires_at != 0) || blob->deleted_at > blob->expires_at)
         return false;
     const size_t md5_len = blob->properties.content_md5.len;
     if (md5_len != 0 && md5_len != DIGEST_MD5_BYTES)

@@ -4,7 +4,8 @@
  * A list is committed in two steps.  Before the update its ids are sorted and repetitions found.
  * In the decision the uncommitted blocks, whose rows are in the same order, are matched with them
  * in one walk, and the committed list in another if it is needed; so the cost is that of two
- * scans, and nothing is written until every block of the list was found.
+ * scans, and nothing is written until every block of the list was found.  What is kept for each
+ * block of the list is a few numbers, and where its payload is.
  */
 #include "service/blob/block.h"
 
@@ -16,14 +17,17 @@
 #include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
 #include "service/blob/segments.h"
+#include "service/lease_row.h"
 #include "service/limits.h"
 #include "service/row.h"
 
 enum {
-    /* Rows read before they are removed: a scan is cheap as long as nothing is written. */
-    BATCH_ROWS = 256,
+    /* Of up to so many uncommitted blocks, those that are discarded are removed at once. */
+    DISCARDED_AT_ONCE = 128,
     /* Blocks removed by one update of the sweeper. */
-    DISCARD_ROWS = 512,
+    SWEPT_ROWS = 128,
+    /* A list that names fewer than one in so many of the uncommitted blocks looks each one up. */
+    LOOKED_UP_SHARE = 8,
 };
 
 /* --- rows --- */
@@ -41,6 +45,8 @@ enum {
     UNCOMMITTED_LENGTH = 3,
     UNCOMMITTED_CREATED_AT = 4,
     UNCOMMITTED_PUT_AT = 5,
+    UNCOMMITTED_LEASE = 6, /* and more of them */
+    UNCOMMITTED_LEASE_LAST = UNCOMMITTED_LEASE + LEASE_ROW_TAGS - 1,
 };
 
 static struct slice block_encode(struct arena *arena, const struct segment *segment, int64_t put_at)
@@ -77,11 +83,14 @@ static struct slice uncommitted_encode(struct arena *arena, const struct uncommi
     row_add_number(&row, UNCOMMITTED_LENGTH, uncommitted->length_bytes);
     row_add_number(&row, UNCOMMITTED_CREATED_AT, (uint64_t)uncommitted->created_at);
     row_add_number(&row, UNCOMMITTED_PUT_AT, (uint64_t)uncommitted->put_at);
+    lease_row_encode(&uncommitted->lease, &row, UNCOMMITTED_LEASE);
     return strbuf_slice(&row);
 }
 
 static enum err decode_field(struct uncommitted *uncommitted, uint64_t tag, struct slice value)
 {
+    if (tag >= UNCOMMITTED_LEASE && tag <= UNCOMMITTED_LEASE_LAST)
+        return lease_row_decode(&uncommitted->lease, tag - UNCOMMITTED_LEASE, value);
     switch (tag) {
     case UNCOMMITTED_ID_CHARS:
         return row_number(value, &uncommitted->id_chars);
@@ -149,32 +158,20 @@ enum err uncommitted_block_decode(struct slice row, struct segment *segment)
 
 /* --- discarding --- */
 
-/* Uncommitted blocks on their way out. */
-struct discard {
-    struct change *change;
-    struct cursor *cursor;
-    size_t prefix_len; /* of the rows' keys, before the id */
-    /* Whether the block's payload is kept, since the list being committed names it.  NULL: none
-       is. */
-    bool (*keeps)(void *arg, struct slice block_id);
-    void *arg;
-    uint64_t count;        /* removed so far */
-    uint64_t length_bytes; /* the same */
-};
-
-static void discard_row(struct discard *discard, struct slice key, const struct segment *segment)
+/* Remove the row of a block and let go of its payload: nothing but the row has ever named it. */
+static void discard_block(struct change *change, struct slice key, const struct segment *segment)
 {
-    const struct slice block_id = slice_from(key, discard->prefix_len);
-    change_delete(discard->change, key);
-    discard->count++;
-    discard->length_bytes += segment->length_bytes;
-    /* Nothing but its own row has ever named the payload of an uncommitted block. */
-    if (discard->keeps == NULL || !discard->keeps(discard->arg, block_id))
-        segment_discard(discard->change, segment);
+    change_delete(change, key);
+    segment_discard(change, segment);
 }
 
-/* Remove the next few rows.  ERR_NOT_FOUND after the last. */
-static enum err discard_batch(struct discard *discard, size_t rows_max, struct arena *arena)
+/*
+ * Remove up to `rows_max` blocks that a cursor has before it.  They are read before the first is
+ * removed: a scan is cheap as long as nothing is written.  ERR_NOT_FOUND after the last; `*last` is
+ * the key of the last that was removed, in the arena.
+ */
+static enum err discard_next(struct change *change, struct cursor *cursor, size_t rows_max,
+                             struct arena *arena, struct slice *last)
 {
     struct slice *keys = arena_alloc(arena, rows_max * sizeof(*keys));
     struct segment *segments = arena_alloc(arena, rows_max * sizeof(*segments));
@@ -183,7 +180,7 @@ static enum err discard_batch(struct discard *discard, size_t rows_max, struct a
     while (count < rows_max && end == OK) {
         struct slice key;
         struct slice row;
-        end = cursor_next(discard->cursor, &key, &row);
+        end = cursor_next(cursor, &key, &row);
         if (end == OK)
             end = block_decode(row, &segments[count]);
         if (end == OK)
@@ -192,37 +189,58 @@ static enum err discard_batch(struct discard *discard, size_t rows_max, struct a
     if (end != OK && end != ERR_NOT_FOUND)
         return end;
     for (size_t i = 0; i < count; i++)
-        discard_row(discard, keys[i], &segments[i]);
+        discard_block(change, keys[i], &segments[i]);
+    if (count > 0)
+        *last = keys[count - 1];
     return end;
 }
 
-/* Remove up to about `rows_max` rows of blocks.  ERR_NOT_FOUND when none are left. */
-static enum err discard_blocks(struct discard *discard, struct slice name, size_t rows_max)
+/* Remove blocks of a generation from the key `from` on. */
+static enum err discard_from(struct change *change, struct slice name, int64_t generation,
+                             struct slice from, size_t rows_max, struct slice *last)
 {
-    struct arena arena = { 0 };
-    const struct slice prefix = block_prefix(change_arena(discard->change), name);
-    discard->prefix_len = prefix.len;
-    discard->cursor = change_scan(discard->change, prefix, (struct slice){ 0 });
-    enum err err = OK;
-    while (err == OK && discard->count < rows_max) {
-        err = discard_batch(discard, BATCH_ROWS, &arena);
-        arena_clear(&arena);
-    }
-    cursor_free(discard->cursor);
-    arena_release(&arena);
+    struct arena *arena = change_arena(change);
+    struct cursor *cursor = change_scan(change, block_prefix(arena, name, generation), from);
+    const enum err err = discard_next(change, cursor, rows_max, arena, last);
+    cursor_free(cursor);
     return err;
+}
+
+/* Leave what there is of a generation to the sweeper. */
+static void forget(struct change *change, struct slice name, int64_t generation)
+{
+    struct arena *arena = change_arena(change);
+    struct strbuf row;
+    strbuf_init(&row, arena);
+    row_begin(&row, ROW_NUMBER);
+    row_add_number(&row, 1, 1);
+    change_put(change, forgotten_key(arena, name, generation), strbuf_slice(&row));
+    change_mark(change);
+}
+
+/* Discard what is left of a generation, whose 'w' row is gone: at once if there were only a few
+   blocks to begin with, since those that the change itself has removed are passed by. */
+static enum err discard_rest(struct change *change, struct slice name,
+                             const struct uncommitted *uncommitted)
+{
+    if (uncommitted->block_count > DISCARDED_AT_ONCE) {
+        forget(change, name, uncommitted->created_at);
+        return OK;
+    }
+    struct slice last;
+    const enum err err = discard_from(change, name, uncommitted->created_at, (struct slice){ 0 },
+                                      DISCARDED_AT_ONCE + 1, &last);
+    return err == ERR_NOT_FOUND ? OK : err;
 }
 
 enum err uncommitted_discard(struct change *change, struct slice name)
 {
     struct uncommitted uncommitted;
-    enum err err = uncommitted_get(change, name, &uncommitted);
+    const enum err err = uncommitted_get(change, name, &uncommitted);
     if (err != OK)
         return err == ERR_NOT_FOUND ? OK : err;
-    struct discard discard = { .change = change };
     change_delete(change, uncommitted_key(change_arena(change), name));
-    err = discard_blocks(&discard, name, SIZE_MAX);
-    return err == ERR_NOT_FOUND ? OK : err;
+    return discard_rest(change, name, &uncommitted);
 }
 
 enum err uncommitted_delete(struct change *change, const struct blob_change *request)
@@ -231,35 +249,66 @@ enum err uncommitted_delete(struct change *change, const struct blob_change *req
     enum err err = uncommitted_get(change, request->name.blob, &uncommitted);
     if (err != OK)
         return err == ERR_NOT_FOUND ? ERR_BLOB_NOT_FOUND : err;
-    /* It has neither a lease nor an ETag. */
-    struct lease none = { 0 };
+    /* It has no ETag. */
     const struct condition_state state = { 0 };
-    err = lease_check_write(&none, LEASE_OF_BLOB, request->has_lease_id ? &request->lease_id : NULL,
-                            change_now_ms(change));
+    err =
+        lease_check_write(&uncommitted.lease, LEASE_OF_BLOB,
+                          request->has_lease_id ? &request->lease_id : NULL, change_now_ms(change));
     if (err == OK)
         err = condition_check_write(&request->condition, &state);
     return err == OK ? uncommitted_discard(change, request->name.blob) : err;
 }
 
-enum err uncommitted_discard_some(struct change *change, struct slice name, bool *done)
+enum err forgotten_sweep(struct change *change, struct slice key, struct slice from,
+                         struct arena *arena, struct slice *next)
+{
+    struct slice name;
+    int64_t generation;
+    struct slice last = { 0 };
+    *next = (struct slice){ 0 };
+    if (!forgotten_key_parse(key, &name, &generation))
+        return CORRUPT("a key of %zu bytes is not of forgotten blocks", key.len);
+    const enum err err = discard_from(change, name, generation, from, SWEPT_ROWS, &last);
+    if (err == OK)
+        *next = arena_copy(arena, last);
+    if (err != ERR_NOT_FOUND)
+        return err;
+    change_delete(change, key);
+    return OK;
+}
+
+/* --- leases --- */
+
+enum err uncommitted_get_lease(struct change *change, struct slice name, struct lease *lease)
 {
     struct uncommitted uncommitted;
-    *done = true;
-    enum err err = uncommitted_get(change, name, &uncommitted);
+    *lease = (struct lease){ 0 };
+    const enum err err = uncommitted_get(change, name, &uncommitted);
     if (err != OK)
         return err == ERR_NOT_FOUND ? OK : err;
-    struct discard discard = { .change = change };
-    err = discard_blocks(&discard, name, DISCARD_ROWS);
-    if (err == ERR_NOT_FOUND || (err == OK && discard.count >= uncommitted.block_count)) {
-        change_delete(change, uncommitted_key(change_arena(change), name));
-        return OK;
-    }
+    if (!uncommitted_is_expired(&uncommitted, change_now(change)))
+        *lease = uncommitted.lease;
+    return OK;
+}
+
+enum err uncommitted_lease(struct change *change, struct blob_lease *request)
+{
+    struct uncommitted uncommitted;
+    const struct condition_state state = { 0 };
+    enum err err = uncommitted_get(change, request->name.blob, &uncommitted);
+    if (err == ERR_NOT_FOUND ||
+        (err == OK && uncommitted_is_expired(&uncommitted, change_now(change))))
+        return ERR_BLOB_NOT_FOUND;
+    if (err == OK)
+        err = condition_check_write(&request->condition, &state);
+    if (err == OK)
+        err = lease_request_apply(&request->lease, &uncommitted.lease, change_now_ms(change));
     if (err != OK)
         return err;
-    uncommitted.block_count -= discard.count;
-    uncommitted.length_bytes -= discard.length_bytes;
-    put_uncommitted(change, name, &uncommitted);
-    *done = false;
+    put_uncommitted(change, request->name.blob, &uncommitted);
+    /* Nobody can see an ETag of it, but the answer has one. */
+    request->etag = uncommitted.created_at;
+    request->lease_now = uncommitted.lease;
     return OK;
 }
 
@@ -272,6 +321,9 @@ static enum err check_block_put(struct change *change, const struct blob_change 
     if (err != OK && err != ERR_BLOB_NOT_FOUND)
         return err;
     const bool exists = err == OK;
+    err = exists ? OK : uncommitted_get_lease(change, request->name.blob, &blob.lease);
+    if (err != OK)
+        return err;
     err =
         lease_check_write(&blob.lease, LEASE_OF_BLOB,
                           request->has_lease_id ? &request->lease_id : NULL, change_now_ms(change));
@@ -318,13 +370,16 @@ static enum err block_put_decide(struct change *change, void *arg)
 {
     const struct block_put *request = arg;
     struct arena *arena = change_arena(change);
-    const struct slice key = block_key(arena, request->change.name.blob, request->block_id);
     struct uncommitted uncommitted;
     bool is_first;
     enum err err = check_block_put(change, &request->change);
     if (err == OK)
         err = get_others(change, request, &is_first, &uncommitted);
-    if (err == OK && !is_first)
+    if (err != OK)
+        return err;
+    const struct slice key =
+        block_key(arena, request->change.name.blob, uncommitted.created_at, request->block_id);
+    if (!is_first)
         err = drop_same(change, key, &uncommitted);
     if (err != OK)
         return err;
@@ -353,19 +408,14 @@ void block_put(struct service *service, struct block_put *change)
 
 /* --- Put Block List: before the update --- */
 
-/* A block that the list names, maybe several times. */
-struct wanted_block {
-    struct slice block_id;
-    enum block_kind kind;
-    uint32_t index; /* where in the list; while they are sorted */
-};
-
-static int compare_wanted(const void *a, const void *b)
+/* For qsort_r: the order of ids, and of places in the list among the same. */
+static int compare_refs(const void *a, const void *b, void *arg)
 {
-    const struct wanted_block *left = a;
-    const struct wanted_block *right = b;
-    const int order = slice_compare(left->block_id, right->block_id);
-    return order != 0 ? order : (left->index > right->index) - (left->index < right->index);
+    const struct block_ref *blocks = arg;
+    const uint32_t left = *(const uint32_t *)a;
+    const uint32_t right = *(const uint32_t *)b;
+    const int order = slice_compare(blocks[left].block_id, blocks[right].block_id);
+    return order != 0 ? order : (left > right) - (left < right);
 }
 
 /* Fill `wanted` and `places`. */
@@ -374,26 +424,24 @@ static enum err sort_list(struct block_list_put *request)
     if (request->block_count > LIMIT_COMMITTED_BLOCKS)
         return ERR_BLOCK_LIST_TOO_LONG;
     struct arena *arena = request->change.base.arena;
+    const struct block_ref *blocks = request->blocks;
     const size_t count = request->block_count;
-    struct wanted_block *wanted = arena_alloc(arena, count * sizeof(*wanted));
+    uint32_t *wanted = arena_alloc(arena, count * sizeof(*wanted));
     request->places = arena_alloc(arena, count * sizeof(*request->places));
     for (size_t i = 0; i < count; i++)
-        wanted[i] = (struct wanted_block){
-            .block_id = request->blocks[i].block_id,
-            .kind = request->blocks[i].kind,
-            .index = (uint32_t)i,
-        };
+        wanted[i] = (uint32_t)i;
     if (count > 1)
-        qsort(wanted, count, sizeof(*wanted), compare_wanted);
+        qsort_r(wanted, count, sizeof(*wanted), compare_refs, (void *)(uintptr_t)blocks);
 
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t index = wanted[i].index;
-        if (kept > 0 && slice_equal(wanted[kept - 1].block_id, wanted[i].block_id)) {
-            if (wanted[kept - 1].kind != wanted[i].kind)
+        const uint32_t index = wanted[i];
+        const struct block_ref *before = kept > 0 ? &blocks[wanted[kept - 1]] : NULL;
+        if (before != NULL && slice_equal(before->block_id, blocks[index].block_id)) {
+            if (before->kind != blocks[index].kind)
                 return ERR_INVALID_BLOCK_LIST;
         } else {
-            wanted[kept++] = wanted[i];
+            wanted[kept++] = index;
         }
         request->places[index] = (uint32_t)(kept - 1);
     }
@@ -414,8 +462,10 @@ struct found_block {
 struct resolution {
     struct change *change;
     const struct block_list_put *request;
-    struct found_block *found; /* for each wanted block */
-    size_t next;               /* the wanted block that a walk through sorted ids has come to */
+    struct uncommitted uncommitted; /* its count is 0 when there are none */
+    struct found_block *found;      /* for each wanted block */
+    size_t next;          /* the wanted block that a walk through sorted ids has come to */
+    uint64_t moved_count; /* of blocks that are committed by the list */
 };
 
 static bool is_found(const struct found_block *found)
@@ -423,41 +473,86 @@ static bool is_found(const struct found_block *found)
     return found->segment.length_bytes > 0;
 }
 
-/* Step to the wanted block of this id; ids come in order.  Returns NULL if there is none. */
-static struct found_block *step_to(struct resolution *resolution, struct slice block_id)
+static const struct block_ref *wanted_ref(const struct resolution *resolution, size_t index)
 {
     const struct block_list_put *request = resolution->request;
-    while (resolution->next < request->wanted_count) {
-        const int order = slice_compare(request->wanted[resolution->next].block_id, block_id);
-        if (order == 0)
-            return &resolution->found[resolution->next];
-        if (order > 0)
-            break;
-        resolution->next++;
-    }
-    return NULL;
+    return &request->blocks[request->wanted[index]];
 }
 
-static enum err find_uncommitted(struct resolution *resolution)
+/* An uncommitted block is what the wanted one is, unless that must be a committed one. */
+static enum err note_uncommitted(struct resolution *resolution, size_t index, struct slice row)
+{
+    if (wanted_ref(resolution, index)->kind == BLOCK_FROM_COMMITTED)
+        return OK;
+    resolution->moved_count++;
+    return block_decode(row, &resolution->found[index].segment);
+}
+
+/* Look for each wanted block: for a short list among very many blocks. */
+static enum err look_up_uncommitted(struct resolution *resolution)
+{
+    const struct slice name = resolution->request->change.name.blob;
+    struct arena *arena = change_arena(resolution->change);
+    enum err err = OK;
+    for (size_t i = 0; i < resolution->request->wanted_count && err == OK; i++) {
+        struct slice row;
+        const struct slice key = block_key(arena, name, resolution->uncommitted.created_at,
+                                           wanted_ref(resolution, i)->block_id);
+        err = change_get(resolution->change, key, &row);
+        if (err == OK)
+            err = note_uncommitted(resolution, i, row);
+        else if (err == ERR_NOT_FOUND)
+            err = OK;
+    }
+    return err;
+}
+
+/* Step to the wanted block of this id; ids come in order.  False if there is none. */
+static bool step_to(struct resolution *resolution, struct slice block_id)
+{
+    while (resolution->next < resolution->request->wanted_count) {
+        const int order =
+            slice_compare(wanted_ref(resolution, resolution->next)->block_id, block_id);
+        if (order >= 0)
+            return order == 0;
+        resolution->next++;
+    }
+    return false;
+}
+
+/* Walk over all uncommitted blocks. */
+static enum err match_uncommitted(struct resolution *resolution)
 {
     const struct block_list_put *request = resolution->request;
     const struct slice prefix =
-        block_prefix(change_arena(resolution->change), request->change.name.blob);
+        block_prefix(change_arena(resolution->change), request->change.name.blob,
+                     resolution->uncommitted.created_at);
     struct cursor *cursor = change_scan(resolution->change, prefix, (struct slice){ 0 });
-    resolution->next = 0;
     enum err err = OK;
     while (err == OK && resolution->next < request->wanted_count) {
         struct slice key;
         struct slice row;
         err = cursor_next(cursor, &key, &row);
-        if (err != OK)
-            break;
-        struct found_block *found = step_to(resolution, slice_from(key, prefix.len));
-        if (found != NULL && request->wanted[resolution->next].kind != BLOCK_FROM_COMMITTED)
-            err = block_decode(row, &found->segment);
+        if (err == OK && step_to(resolution, slice_from(key, prefix.len)))
+            err = note_uncommitted(resolution, resolution->next, row);
     }
     cursor_free(cursor);
     return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err find_uncommitted(struct resolution *resolution)
+{
+    const enum err err = uncommitted_get(resolution->change, resolution->request->change.name.blob,
+                                         &resolution->uncommitted);
+    if (err == ERR_NOT_FOUND) {
+        resolution->uncommitted = (struct uncommitted){ 0 };
+        return OK;
+    }
+    if (err != OK)
+        return err;
+    const bool are_few =
+        resolution->request->wanted_count < resolution->uncommitted.block_count / LOOKED_UP_SHARE;
+    return are_few ? look_up_uncommitted(resolution) : match_uncommitted(resolution);
 }
 
 /* Whether a wanted block may be a committed one.  ERR_INVALID_BLOCK_LIST if one can be nowhere. */
@@ -467,7 +562,7 @@ static enum err needs_committed(const struct resolution *resolution, bool *neede
     for (size_t i = 0; i < resolution->request->wanted_count; i++) {
         if (is_found(&resolution->found[i]))
             continue;
-        if (resolution->request->wanted[i].kind == BLOCK_FROM_UNCOMMITTED)
+        if (wanted_ref(resolution, i)->kind == BLOCK_FROM_UNCOMMITTED)
             return ERR_INVALID_BLOCK_LIST;
         *needed = true;
     }
@@ -476,13 +571,11 @@ static enum err needs_committed(const struct resolution *resolution, bool *neede
 
 static void note_committed(struct resolution *resolution, const struct segment_entry *entry)
 {
-    const struct block_list_put *request = resolution->request;
-    const struct wanted_block key = { .block_id = entry->block_id };
     size_t low = 0;
-    size_t high = request->wanted_count;
+    size_t high = resolution->request->wanted_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = slice_compare(request->wanted[middle].block_id, key.block_id);
+        const int order = slice_compare(wanted_ref(resolution, middle)->block_id, entry->block_id);
         if (order == 0) {
             struct found_block *found = &resolution->found[middle];
             if (!is_found(found))
@@ -530,23 +623,35 @@ static enum err resolve(struct resolution *resolution, const struct blob *old)
     return OK;
 }
 
-static bool is_moved(void *arg, struct slice block_id)
+/* Blocks that the list commits are not uncommitted any more; their payloads stay as they are. */
+static void remove_moved(struct resolution *resolution)
 {
-    const struct found_block *found = step_to(arg, block_id);
-    return found != NULL && !found->was_committed;
+    const struct slice name = resolution->request->change.name.blob;
+    struct arena keys = { 0 };
+    for (size_t i = 0; i < resolution->request->wanted_count; i++) {
+        if (resolution->found[i].was_committed)
+            continue;
+        change_delete(resolution->change, block_key(&keys, name, resolution->uncommitted.created_at,
+                                                    wanted_ref(resolution, i)->block_id));
+        arena_clear(&keys);
+    }
+    arena_release(&keys);
 }
 
-/* The payloads of uncommitted blocks that the list names stay as they are; all others go. */
-static enum err discard_unlisted(struct resolution *resolution)
+/* All others are discarded. */
+static enum err end_uncommitted(struct resolution *resolution)
 {
-    resolution->next = 0;
-    struct discard discard = {
-        .change = resolution->change,
-        .keeps = is_moved,
-        .arg = resolution,
-    };
-    const enum err err = discard_blocks(&discard, resolution->request->change.name.blob, SIZE_MAX);
-    return err == ERR_NOT_FOUND ? OK : err;
+    struct change *change = resolution->change;
+    const struct slice name = resolution->request->change.name.blob;
+    const struct uncommitted *uncommitted = &resolution->uncommitted;
+    if (uncommitted->block_count == 0)
+        return OK;
+    if (uncommitted->block_count < resolution->moved_count)
+        return CORRUPT("there are more uncommitted blocks than their row says");
+    change_delete(change, uncommitted_key(change_arena(change), name));
+    return uncommitted->block_count == resolution->moved_count
+               ? OK
+               : discard_rest(change, name, uncommitted);
 }
 
 static void build_list(struct resolution *resolution, uint64_t content_id, struct content *content)
@@ -596,9 +701,9 @@ static enum err block_list_put_decide(struct change *change, void *arg)
     };
     build_list(&resolution, (uint64_t)change_now(change), &blob.content);
     /* What blob_decide_replace would discard is discarded here, but for the blocks of the list. */
-    change_delete(change, uncommitted_key(change_arena(change), request->change.name.blob));
-    err = blob_decide_replace(change, &request->change, &old, exists, &blob);
-    return err == OK ? discard_unlisted(&resolution) : err;
+    remove_moved(&resolution);
+    err = end_uncommitted(&resolution);
+    return err == OK ? blob_decide_replace(change, &request->change, &old, exists, &blob) : err;
 }
 
 void block_list_put(struct service *service, struct block_list_put *change)
@@ -607,7 +712,7 @@ void block_list_put(struct service *service, struct block_list_put *change)
     const enum err err = sort_list(change);
     if (err != OK)
         service_refuse(&base->base, err);
-    else
+    else if (blob_find_protection(service, base))
         blob_start(service, &base->base, &base->name.container, block_list_put_decide);
 }
 
@@ -635,9 +740,16 @@ static enum err emit_committed(struct partition_view *view,
 static enum err emit_uncommitted(struct partition_view *view, struct arena *arena,
                                  const struct block_list_request *request)
 {
-    const struct slice prefix = block_prefix(arena, request->get.name.blob);
+    struct slice found;
+    struct uncommitted uncommitted;
+    enum err err =
+        partition_view_get(view, arena, uncommitted_key(arena, request->get.name.blob), &found);
+    if (err == OK)
+        err = uncommitted_decode(found, &uncommitted);
+    if (err != OK)
+        return err == ERR_NOT_FOUND ? OK : err;
+    const struct slice prefix = block_prefix(arena, request->get.name.blob, uncommitted.created_at);
     struct cursor *cursor = partition_view_scan(view, prefix, (struct slice){ 0 });
-    enum err err = OK;
     while (err == OK) {
         struct slice key;
         struct slice row;
@@ -653,29 +765,34 @@ static enum err emit_uncommitted(struct partition_view *view, struct arena *aren
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* A blob that has only uncommitted blocks has no lease and meets no condition on its ETag. */
-static enum err check_uncommitted(struct partition_view *view, struct arena *arena,
-                                  const struct block_list_request *request)
+/* A blob that has only uncommitted blocks has no ETag, and conditions are not looked at. */
+static enum err check_uncommitted(struct service *service, struct partition_view *view,
+                                  struct arena *arena, const struct block_list_request *request)
 {
     struct slice row;
+    struct uncommitted uncommitted;
     const struct slice key = uncommitted_key(arena, request->get.name.blob);
-    const enum err err = partition_view_get(view, arena, key, &row);
+    enum err err = partition_view_get(view, arena, key, &row);
     if (err == ERR_NOT_FOUND)
         return ERR_BLOB_NOT_FOUND;
+    if (err == OK)
+        err = uncommitted_decode(row, &uncommitted);
     if (err != OK)
         return err;
-    return request->get.has_lease_id ? ERR_LEASE_NOT_PRESENT_BLOB : OK;
+    return lease_check_read(&uncommitted.lease, LEASE_OF_BLOB,
+                            request->get.has_lease_id ? &request->get.lease_id : NULL,
+                            clock_now(service->clock) / CLOCK_TICKS_PER_MS);
 }
 
 static enum err list_in_view(struct service *service, struct partition_view *view,
                              struct arena *arena, const struct block_list_request *request,
                              struct blob *blob, bool *exists)
 {
-    const bool of_base = request->get.name.snapshot == 0;
+    const bool of_base = request->get.name.snapshot == 0 && request->get.name.version == 0;
     enum err err = blob_get_in_view(service, view, arena, &request->get, blob);
     *exists = err == OK;
     if (err == ERR_BLOB_NOT_FOUND && of_base)
-        err = check_uncommitted(view, arena, request);
+        err = check_uncommitted(service, view, arena, request);
     if (err != OK)
         return err;
     if (*exists && blob->type != BLOB_BLOCK)

@@ -5,13 +5,16 @@
  * nobody can read it.  Committing a list makes the blocks it names, in its order, the content of
  * the blob, and discards all other uncommitted blocks of the name.  So do all other operations
  * that make, replace or delete a blob.  What nobody commits is discarded a week after the last
- * block was put (service/blob/sweeper.h).
+ * block was put (service/sweeper.h).
  *
- *   'u' blob name 00 block id  ->  ROW_BLOCK: the payload as a segment, when it was put
- *   'w' blob name              ->  ROW_UNCOMMITTED: struct uncommitted
+ *   'u' blob name 00 generation block id  ->  ROW_BLOCK: the payload as a segment, when it was put
+ *   'w' blob name                         ->  ROW_UNCOMMITTED: struct uncommitted
+ *   'f' blob name 00 generation           ->  ROW_NUMBER: the blocks of it are forgotten
  *
- * There is a 'w' row for as long as there are 'u' rows of the name, and the partition is marked for
- * as long as there are 'w' rows.
+ * The blocks of a name are those of the generation that its 'w' row names: the tick at which the
+ * first of them was put.  So discarding them is the removal of that row, however many they are;
+ * what is left of a generation has an 'f' row, and is removed by the sweeper a few at a time.  The
+ * partition is marked for as long as there are 'w' or 'f' rows.
  *
  * Ownership: a payload keeps the owner it was put with when a list commits it.  A committed block
  * that a new list names again is owned by the new content besides, since the old one is dropped.
@@ -94,7 +97,7 @@ struct block_list_put {
     size_t block_count;
 
     /* for the service */
-    struct wanted_block *wanted; /* the different ids, in order */
+    uint32_t *wanted; /* the first of `blocks` with each id, in the order of the ids */
     size_t wanted_count;
     uint32_t *places; /* for each of `blocks`, which of `wanted` it is */
 };
@@ -114,8 +117,9 @@ struct uncommitted {
     uint64_t id_chars; /* of each block id, in base64 */
     uint64_t block_count;
     uint64_t length_bytes; /* of the blocks together */
-    int64_t created_at;    /* ticks: when the first was put */
+    int64_t created_at;    /* ticks: when the first was put; their generation */
     int64_t put_at;        /* ticks: when the last was put */
+    struct lease lease;    /* of the name, if there is no blob; the blob's own otherwise counts */
 };
 
 /* ERR_CORRUPT */
@@ -137,7 +141,15 @@ bool uncommitted_is_expired(const struct uncommitted *uncommitted, int64_t now);
 MUST_CHECK enum err uncommitted_get(struct change *change, struct slice name,
                                     struct uncommitted *uncommitted);
 
-/* Discard all uncommitted blocks of the name; costs one read when there are none. */
+/* The lease of a name that has only uncommitted blocks; all zero bytes when it has none. */
+MUST_CHECK enum err uncommitted_get_lease(struct change *change, struct slice name,
+                                          struct lease *lease);
+
+/* The decision of blob_lease about such a name.  ERR_BLOB_NOT_FOUND when there are no blocks. */
+MUST_CHECK enum err uncommitted_lease(struct change *change, struct blob_lease *request);
+
+/* Discard all uncommitted blocks of the name; costs one read when there are none, and not more if
+   there are very many. */
 MUST_CHECK enum err uncommitted_discard(struct change *change, struct slice name);
 
 /*
@@ -146,7 +158,12 @@ MUST_CHECK enum err uncommitted_discard(struct change *change, struct slice name
  */
 MUST_CHECK enum err uncommitted_delete(struct change *change, const struct blob_change *request);
 
-/* Discard some of them; `*done` says that none are left. */
-MUST_CHECK enum err uncommitted_discard_some(struct change *change, struct slice name, bool *done);
+/*
+ * For the sweeper: remove some of the blocks that the 'f' row `key` is about, from the key `from`
+ * on (empty: from the first).  `*next` is where the rest begins, in the arena; it is empty when
+ * there is none, and then the row is gone, too.
+ */
+MUST_CHECK enum err forgotten_sweep(struct change *change, struct slice key, struct slice from,
+                                    struct arena *arena, struct slice *next);
 
 #endif

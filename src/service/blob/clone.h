@@ -37,7 +37,7 @@
 
 enum {
     /* Of one step: small enough that other changes of the partition do not wait noticeably. */
-    CLONE_STEP_ENTRIES = 4096,
+    CLONE_STEP_ENTRIES = 1024,
     CLONE_STEP_BYTES = 1024 * 1024,
 };
 

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "service/blob/blob_name.h"
-#include "service/blob/sweeper.h"
 #include "service/lease_row.h"
 #include "service/row.h"
+#include "service/sweeper.h"
 
 /* Tags of a container's row; never reused for anything else. */
 enum container_tag {
@@ -130,42 +130,41 @@ enum err container_find_blobs(struct service *service, struct arena *arena,
     return err;
 }
 
+struct container_listing {
+    const struct container_list_request *request;
+    int64_t now_ms;
+};
+
+static enum err list_container(void *arg, struct arena *arena, struct slice name, struct slice row,
+                               bool *more)
+{
+    const struct container_listing *listing = arg;
+    struct container container;
+    const enum err err = container_decode(arena, row, &container);
+    if (err != OK)
+        return err;
+    lease_settle(&container.lease, listing->now_ms);
+    *more = listing->request->emit(listing->request->arg, name, &container);
+    return OK;
+}
+
 enum err container_list(struct service *service, struct arena *arena,
                         const struct container_list_request *request, struct slice *next)
 {
-    const int64_t now_ms = clock_now(service->clock) / CLOCK_TICKS_PER_MS;
-    struct partition_view view;
-    partition_view_open(service->store, account_partition(arena, request->account), &view);
-    struct cursor *cursor = partition_view_scan(
-        &view, container_key(arena, request->prefix),
-        request->from.len == 0 ? (struct slice){ 0 } : container_key(arena, request->from));
-    struct arena row_arena = { 0 };
-    *next = (struct slice){ 0 };
-    bool more = request->results_max > 0;
-    enum err err;
-    for (size_t count = 0;; count++) {
-        struct slice key;
-        struct slice row;
-        struct container container;
-        err = cursor_next(cursor, &key, &row);
-        if (err != OK)
-            break;
-        const struct slice name = slice_from(key, 1);
-        if (!more || count == request->results_max) {
-            *next = arena_copy(arena, name);
-            break;
-        }
-        arena_clear(&row_arena);
-        err = container_decode(&row_arena, row, &container);
-        if (err != OK)
-            break;
-        lease_settle(&container.lease, now_ms);
-        more = request->emit(request->arg, name, &container);
-    }
-    arena_release(&row_arena);
-    cursor_free(cursor);
-    partition_view_close(&view);
-    return err == ERR_NOT_FOUND ? OK : err;
+    struct container_listing listing = {
+        .request = request,
+        .now_ms = clock_now(service->clock) / CLOCK_TICKS_PER_MS,
+    };
+    const struct resource_list_request resources = {
+        .account = request->account,
+        .kind = RESOURCE_CONTAINER,
+        .prefix = request->prefix,
+        .from = request->from,
+        .results_max = request->results_max,
+        .emit = list_container,
+        .arg = &listing,
+    };
+    return resource_list(service, arena, &resources, next);
 }
 
 /* --- changes --- */
@@ -299,11 +298,8 @@ static enum err delete_decide(struct change *change, void *arg)
     }
     if (err != OK)
         return err;
-    struct strbuf garbage;
-    strbuf_init(&garbage, arena);
-    row_begin(&garbage, ROW_GARBAGE);
     change_delete(change, container_key(arena, request->name.container));
-    change_put(change, garbage_key(arena, container.incarnation), strbuf_slice(&garbage));
+    garbage_put(change, RESOURCE_CONTAINER, container.incarnation);
     return OK;
 }
 

@@ -3,13 +3,15 @@
 #include <assert.h>
 
 #include "base/log.h"
-#include "service/blob/background.h"
+#include "service/background.h"
 #include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
+#include "service/blob/history.h"
 #include "service/blob/page_map.h"
 #include "service/blob/segments.h"
 #include "service/blob/tag.h"
 #include "service/blob/tier.h"
+#include "service/file/file_name.h"
 #include "service/row.h"
 
 /* --- the destination --- */
@@ -73,6 +75,8 @@ static enum err check_source(const struct copy_change *request, const struct blo
         return ERR_COPY_SOURCE_CONDITION;
     if (source->copy.status == BLOB_COPY_PENDING)
         return ERR_PENDING_COPY;
+    if (request->source.snapshot == 0 && source->copy.incremental)
+        return ERR_INCREMENTAL_BLOB;
     if (request->is_block_only && source->type != BLOB_BLOCK)
         return ERR_INVALID_SOURCE_TYPE;
     /* A copy in another tier is how an archived blob is read without moving it. */
@@ -153,14 +157,23 @@ static enum err replace(struct change *change, struct copy_change *request, cons
     return err;
 }
 
-static bool is_same_blob(const struct copy_change *request)
+/* Whether the source, where it was found, is what the copy replaces. */
+static bool is_same_blob(const struct copy_change *request, const struct blob_name *where)
 {
-    return request->source.snapshot == 0 &&
-           slice_equal(request->source.blob, request->blob.name.blob);
+    return where->snapshot == 0 && where->version == 0 &&
+           slice_equal(where->blob, request->blob.name.blob);
+}
+
+/* Whether a copy in the source's own partition takes so many rows that it is made in steps, as if
+   the source were in another one. */
+static bool is_made_in_steps(const struct blob *source)
+{
+    return source->type == BLOB_APPEND && source->content.place == CONTENT_SEGMENTS &&
+           source->block_count > CLONE_STEP_ENTRIES;
 }
 
 /* The content of a copy in the source's own partition. */
-static enum err share_content(struct change *change, const struct copy_change *request,
+static enum err share_content(struct change *change, const struct blob_name *where,
                               struct blob *source, struct content *content)
 {
     /* Two append blobs cannot go on with one list. */
@@ -172,27 +185,28 @@ static enum err share_content(struct change *change, const struct copy_change *r
         return err;
     /* The source's record says from now on that its content may be another's too. */
     if (source->content.shared != was_shared)
-        blob_decide_put_record(change, &request->source, source);
+        blob_decide_put_record(change, where, source);
     *content = source->content;
     return OK;
 }
 
-static enum err get_source(struct change *change, const struct copy_change *request,
-                           struct blob *source)
+static enum err get_source(struct change *change, struct blob_name *where, struct blob *source)
 {
-    const enum err err = blob_decide_get_record(change, &request->source, source);
+    const enum err err = history_find(change, where, source);
     return err == ERR_BLOB_NOT_FOUND ? ERR_COPY_SOURCE_NOT_FOUND : err;
 }
 
 static enum err within_decide(struct change *change, void *arg)
 {
     struct copy_change *request = arg;
+    struct blob_name where = request->source;
     struct blob old;
     struct blob source;
     bool exists;
+    request->is_long = false;
     enum err err = check_target(change, request, &old, &exists);
     if (err == OK)
-        err = get_source(change, request, &source);
+        err = get_source(change, &where, &source);
     if (err == OK)
         err = check_source(request, &source);
     if (err == OK)
@@ -201,13 +215,19 @@ static enum err within_decide(struct change *change, void *arg)
         err = check_incremental(request, &source, &old, exists);
     if (err != OK)
         return err;
+    const bool is_same = is_same_blob(request, &where);
+    request->is_long = !is_same && is_made_in_steps(&source);
+    if (request->is_long)
+        return ERR_BUSY;
     struct blob blob = copy_record(request, &source, change_now(change));
-    if (is_same_blob(request)) {
+    if (is_same && !history_keeps(&request->blob.protection, &old)) {
         /* The content stays where it is. */
         blob.content = source.content;
         old.content = (struct content){ 0 };
     } else {
-        err = share_content(change, request, &source, &blob.content);
+        err = share_content(change, &where, &source, &blob.content);
+        if (is_same)
+            old.content = source.content;
     }
     return err == OK ? replace(change, request, &old, exists, &source, &blob) : err;
 }
@@ -331,20 +351,36 @@ static void across_next(struct copy_change *request)
 static enum err across_open(struct service *service, struct copy_change *request)
 {
     struct arena *arena = request->blob.base.arena;
-    struct slice row;
+    struct blob_name where = request->source;
     struct blob *source = &request->source_record;
     clone_open(&request->clone, service, request->source_partition);
-    enum err err = partition_view_get(&request->clone.view, arena,
-                                      blob_record_key(arena, &request->source), &row);
-    if (err == ERR_NOT_FOUND)
+    enum err err = history_view_find(&request->clone.view, arena, &where, source);
+    if (err == ERR_BLOB_NOT_FOUND)
         return ERR_COPY_SOURCE_NOT_FOUND;
-    if (err == OK)
-        err = blob_decode(arena, row, source);
     if (err == OK) {
         tier_settle(source, clock_now(service->clock));
         err = check_source(request, source);
     }
     return err == OK ? clone_begin(&request->clone, source) : err;
+}
+
+static void across_start(struct copy_change *request)
+{
+    const enum err err = across_open(request->blob.base.service, request);
+    if (err == OK)
+        across_next(request);
+    else
+        across_end(request, err);
+}
+
+/* A copy within a partition is made, or is to be made in steps. */
+static void within_done(void *arg, enum err err)
+{
+    struct copy_change *request = arg;
+    if (request->is_long)
+        across_start(request);
+    else
+        request->blob.base.done(request->blob.base.arg, err);
 }
 
 enum err copy_partition(struct service *service, struct arena *arena, const struct blob_name *name,
@@ -356,6 +392,12 @@ enum err copy_partition(struct service *service, struct arena *arena, const stru
 void copy_blob(struct service *service, struct copy_change *change)
 {
     struct service_change *base = &change->blob.base;
+    if (!blob_find_protection(service, &change->blob))
+        return;
+    /* What an incremental copy replaces is one of its snapshots. */
+    change->blob.is_incremental_copy = change->is_incremental;
+    if (change->is_incremental)
+        change->blob.protection.retention_ticks = 0;
     enum err err =
         copy_partition(service, base->arena, &change->blob.name, &change->blob.partition);
     if (err == OK) {
@@ -367,16 +409,11 @@ void copy_blob(struct service *service, struct copy_change *change)
         service_refuse(base, err);
         return;
     }
-    if (slice_equal(change->blob.partition, change->source_partition)) {
-        service_update(service, base, change->blob.partition, within_decide);
-        return;
-    }
     base->service = service;
-    err = across_open(service, change);
-    if (err == OK)
-        across_next(change);
+    if (slice_equal(change->blob.partition, change->source_partition))
+        across_update(change, within_decide, within_done);
     else
-        across_end(change, err);
+        across_start(change);
 }
 
 /* --- a source elsewhere --- */
@@ -406,7 +443,8 @@ static enum err put_decide(struct change *change, void *arg)
 
 void copy_put(struct service *service, struct copy_change *change)
 {
-    blob_start_payload(service, &change->blob, put_decide);
+    if (blob_find_protection(service, &change->blob))
+        blob_start_payload(service, &change->blob, put_decide);
 }
 
 static struct slice pending_row(struct arena *arena)
@@ -449,7 +487,8 @@ static enum err begin_decide(struct change *change, void *arg)
 
 void copy_begin(struct service *service, struct copy_change *change)
 {
-    blob_start(service, &change->blob.base, &change->blob.name.container, begin_decide);
+    if (blob_find_protection(service, &change->blob))
+        blob_start(service, &change->blob.base, &change->blob.name.container, begin_decide);
 }
 
 /* --- a pending copy --- */
@@ -489,7 +528,7 @@ static enum err store_arrived(struct change *change, struct payload_writer *payl
     const struct segment segment = segment_store(change, payload, id);
     if (blob->type == BLOB_PAGE) {
         blob->content = page_map_new(change, length_bytes);
-        return page_map_write(change, &blob->content, 0, &segment);
+        return page_map_write(change, &blob->content, 0, &segment, NULL);
     }
     blob->block_count = 1;
     return segments_append(change, &blob->content, &segment);
@@ -634,7 +673,8 @@ static enum err recover_prefix(struct recovery *recovery, struct slice partition
 static bool recover_partition(void *arg, struct slice partition)
 {
     struct recovery *recovery = arg;
-    if (!is_blob_partition(partition))
+    /* Those of shares have no pending copies, but may have content that was being made. */
+    if (!is_blob_partition(partition) && !is_file_partition(partition))
         return true;
     enum err err = recover_prefix(recovery, partition, pending_copy_prefix());
     if (err == OK)

@@ -2,10 +2,10 @@
  * copy.h - a blob made from another one.
  *
  * A source in this server is copied at once.  In the same container the copy shares the content
- * (segments.h), or, of append blobs, gets a list of its own; in another container it gets rows of
- * its own for the same ranges of extents (clone.h).  No byte of an extent is read, so it takes the
- * same time whatever the blob holds, but for its list.  The copy is the state the source had at one
- * instant: conditions on the source are checked against that state.
+ * (segments.h), or, of append blobs, gets a list of its own, a long one in steps; in another
+ * container it gets rows of its own for the same ranges of extents (clone.h).  No byte of an extent
+ * is read, so it takes the same time whatever the blob holds, but for its list.  The copy is the
+ * state the source had at one instant: conditions on the source are checked against that state.
  *
  * A source elsewhere arrives as a payload, which the front end fetches.  Either it waits for all of
  * it (copy_put), or it makes the destination an empty blob with a pending copy and goes on in the
@@ -62,6 +62,7 @@ struct copy_change {
     /* for the service */
     struct clone clone;
     struct slice source_partition;
+    bool is_long;              /* a copy within the partition is made in steps, too */
     struct blob source_record; /* in the arena, for a source in another partition */
     enum err outcome;
 };
@@ -75,6 +76,7 @@ struct copy_change {
  *   ERR_COPY_SOURCE_CONDITION      it is not in the state of `source_etag`
  *   ERR_BLOB_ARCHIVED, ERR_BLOB_REHYDRATING   the source, unless the copy names a tier
  *   ERR_PENDING_COPY               to the source or the destination
+ *   ERR_INCREMENTAL_BLOB           one of them is for incremental copies only
  *   ERR_INVALID_SOURCE_TYPE        the source is no block blob, and must be
  *   ERR_CANNOT_OVERWRITE_TYPE      the destination is of another type
  */

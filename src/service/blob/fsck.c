@@ -11,7 +11,10 @@
 #include "partition/heap.h"
 #include "service/blob/blob_name.h"
 #include "service/blob/fsck_internal.h"
+#include "service/file/file_name.h"
+#include "service/queue/queue_name.h"
 #include "service/service_properties.h"
+#include "service/table/table_name.h"
 
 enum {
     WORDS_BYTES_MAX = 4096, /* of a finding; a blob's name is at most 3 KiB when it is escaped */
@@ -95,6 +98,9 @@ struct slice fsck__container_label(const struct fsck *fsck, struct arena *arena,
     const struct fsck_container *container = fsck__find_container(fsck, incarnation);
     if (container != NULL && !container->is_deleted)
         return container->name;
+    const struct slice share = fsck_file_label(&fsck->files, incarnation);
+    if (share.len > 0)
+        return share;
     return arena_printf(arena, "deleted container %016" PRIx64, incarnation);
 }
 
@@ -105,6 +111,7 @@ struct account_walk {
     struct fsck *fsck;
     struct slice account; /* printable */
     struct arena arena;   /* of the present row */
+    bool needs_mark;      /* there are soft-deleted shares, which expire */
 };
 
 static void add_container(struct account_walk *walk, struct slice name,
@@ -133,16 +140,24 @@ static void check_container(struct account_walk *walk, struct slice key, struct 
         add_container(walk, printable, &container);
 }
 
-static void check_deleted(struct account_walk *walk, struct slice key)
+static void check_deleted(struct account_walk *walk, struct slice key, struct slice row)
 {
     struct fsck *fsck = walk->fsck;
-    uint64_t incarnation;
-    if (!garbage_key_incarnation(key, &incarnation)) {
+    struct garbage garbage;
+    if (garbage_decode(key, row, &garbage) != OK) {
         fsck__report(fsck, "%s: the row of a deleted container is damaged", walk->account.data);
         return;
     }
+    if (garbage.kind == RESOURCE_QUEUE)
+        fsck_queue_deleted(&fsck->queues, walk->account, garbage.incarnation);
+    if (garbage.kind == RESOURCE_TABLE)
+        fsck_table_deleted(&fsck->tables, walk->account, garbage.incarnation);
+    if (garbage.kind == RESOURCE_SHARE || garbage.kind == RESOURCE_SHARE_SNAPSHOT)
+        fsck_file_deleted(&fsck->files, walk->account, &garbage);
+    if (garbage.kind != RESOURCE_CONTAINER)
+        return;
     struct fsck_container *added = fsck__list_add(&fsck->containers, sizeof(*added));
-    added->incarnation = incarnation;
+    added->incarnation = garbage.incarnation;
     added->is_deleted = true;
     added->name = walk->account;
     fsck->summary->deleted_container_count++;
@@ -156,7 +171,21 @@ static void check_account_row(struct account_walk *walk, struct slice key, struc
         check_container(walk, key, row);
         break;
     case 'g':
-        check_deleted(walk, key);
+        check_deleted(walk, key, row);
+        break;
+    case 'q':
+        fsck_queue_record(&walk->fsck->queues, walk->account,
+                          fsck__printable(&walk->arena, slice_from(key, 1)), key, row);
+        break;
+    case 't':
+        fsck_table_record(&walk->fsck->tables, walk->account,
+                          fsck__printable(&walk->arena, slice_from(key, 1)), key, row);
+        break;
+    case 's':
+    case 'd':
+    case 'S':
+        fsck_file_record(&walk->fsck->files, walk->account, key, row);
+        walk->needs_mark |= key.data[0] == 'd';
         break;
     case 'p':
         if (service_properties_decode(row, &properties) != OK)
@@ -189,6 +218,11 @@ static void check_account(struct fsck *fsck, struct slice partition)
     if (err != ERR_NOT_FOUND)
         fsck__report(fsck, "%s: the containers cannot be read: %s", walk.account.data,
                      error_text(err));
+    bool marked = false;
+    if (walk.needs_mark &&
+        (partition_is_marked(fsck->request->store, partition, &marked) != OK || !marked))
+        fsck__report(fsck, "%s: there are soft-deleted shares, but no mark to find them by",
+                     walk.account.data);
     cursor_free(cursor);
     partition_view_close(&view);
     arena_release(&walk.arena);
@@ -211,17 +245,13 @@ static void check_incarnations(struct fsck *fsck)
 
 /* --- the whole --- */
 
-static bool is_account_partition(struct slice partition)
-{
-    return partition.len > 1 && partition.data[0] == 'A';
-}
-
 static bool visit_account(void *arg, struct slice partition)
 {
     struct fsck *fsck = arg;
     if (is_account_partition(partition)) {
         check_account(fsck, partition);
-    } else if (!is_blob_partition(partition)) {
+    } else if (!is_blob_partition(partition) && !is_message_partition(partition) &&
+               !is_table_partition(partition) && !is_file_partition(partition)) {
         struct arena arena = { 0 };
         const struct slice printable = fsck__printable(&arena, partition);
         fsck__report(fsck, "there is a partition of unknown kind: \"%.*s\"", (int)printable.len,
@@ -231,11 +261,23 @@ static bool visit_account(void *arg, struct slice partition)
     return true;
 }
 
-static bool visit_blobs(void *arg, struct slice partition)
+static bool visit_contents(void *arg, struct slice partition)
 {
+    struct fsck *fsck = arg;
     if (is_blob_partition(partition))
-        fsck__check_blobs(arg, partition);
+        fsck__check_blobs(fsck, partition);
+    else if (is_message_partition(partition))
+        fsck_queue_partition(&fsck->queues, partition);
+    else if (is_table_partition(partition))
+        fsck_table_partition(&fsck->tables, partition);
+    else if (is_file_partition(partition))
+        fsck__check_files(fsck, partition);
     return true;
+}
+
+static void report_of_service(void *arg, const char *words)
+{
+    fsck__report(arg, "%s", words);
 }
 
 static void visit_all(struct fsck *fsck, bool (*visit)(void *arg, struct slice partition))
@@ -272,11 +314,34 @@ void fsck_run(const struct fsck_request *request, struct fsck_summary *summary)
 {
     *summary = (struct fsck_summary){ 0 };
     struct fsck fsck = { .request = request, .summary = summary };
+    fsck.queues =
+        (struct fsck_queues){ .store = request->store, .report = report_of_service, .arg = &fsck };
+    fsck.tables =
+        (struct fsck_tables){ .store = request->store, .report = report_of_service, .arg = &fsck };
+    fsck.files =
+        (struct fsck_files){ .store = request->store, .report = report_of_service, .arg = &fsck };
     visit_all(&fsck, visit_account);
     check_incarnations(&fsck);
-    visit_all(&fsck, visit_blobs);
+    fsck_queue_sort(&fsck.queues);
+    fsck_table_sort(&fsck.tables);
+    fsck_file_sort(&fsck.files);
+    visit_all(&fsck, visit_contents);
     fsck__compare_owners(&fsck);
     check_partition_layer(&fsck);
+    summary->queue_count = fsck.queues.queue_count;
+    summary->message_count = fsck.queues.message_count;
+    summary->deleted_queue_count = fsck.queues.deleted_count;
+    summary->table_count = fsck.tables.table_count;
+    summary->entity_count = fsck.tables.entity_count;
+    summary->deleted_table_count = fsck.tables.deleted_count;
+    summary->share_count = fsck.files.share_count;
+    summary->share_snapshot_count = fsck.files.snapshot_count;
+    summary->kept_share_count = fsck.files.kept_count;
+    summary->node_count = fsck.files.node_count;
+    summary->deleted_share_count = fsck.files.deleted_count;
+    fsck_queue_release(&fsck.queues);
+    fsck_file_release(&fsck.files);
+    fsck_table_release(&fsck.tables);
     fsck__list_release(&fsck.containers);
     fsck__list_release(&fsck.claims);
     arena_release(&fsck.arena);

@@ -33,11 +33,23 @@ struct fsck_summary {
     uint64_t container_count;
     uint64_t blob_count; /* without snapshots */
     uint64_t snapshot_count;
+    uint64_t kept_count; /* previous versions, and what is soft-deleted */
+    uint64_t queue_count;
+    uint64_t message_count;
+    uint64_t table_count;
+    uint64_t entity_count;
+    uint64_t share_count;
+    uint64_t share_snapshot_count;
+    uint64_t kept_share_count; /* soft-deleted */
+    uint64_t node_count;       /* directories and files */
     uint64_t extent_count;
     uint64_t live_bytes; /* of payloads in extents */
 
     /* to be reclaimed */
     uint64_t deleted_container_count;
+    uint64_t deleted_queue_count;
+    uint64_t deleted_table_count;
+    uint64_t deleted_share_count;
     uint64_t dropped_count;     /* contents */
     uint64_t unfinished_count;  /* copies */
     uint64_t reclaimable_bytes; /* of extents */

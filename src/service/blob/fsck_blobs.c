@@ -10,11 +10,14 @@
 #include "service/blob/blob_name.h"
 #include "service/blob/block.h"
 #include "service/blob/fsck_internal.h"
+#include "service/blob/history.h"
+#include "service/blob/overlay.h"
+#include "service/blob/snapshot.h"
 #include "service/blob/tag.h"
 #include "service/blob/tag_index.h"
 
 /* The kinds of rows a partition of blobs has (blob_name.h). */
-static const char KNOWN_LETTERS[] = "bdknqtuvwxyz";
+static const char KNOWN_LETTERS[] = "bdefhklnoqtuvwxyz";
 
 /* --- helpers --- */
 
@@ -121,6 +124,28 @@ static void add_unfinished(struct fsck_blobs *blobs, struct slice key, struct sl
     blobs->fsck->summary->unfinished_count++;
 }
 
+/* A list that is laid over another names it, as a record would.  Lists of pages end anywhere. */
+static void add_overlay(struct fsck_blobs *blobs, struct slice key, struct slice row)
+{
+    uint64_t content_id;
+    struct overlay overlay;
+    blobs->needs_mark = true;
+    if (overlay_decode(key, row, &content_id, &overlay) != OK) {
+        fsck__report(blobs->fsck, "%s: the row of an overlay is damaged", blobs->label.data);
+        return;
+    }
+    struct fsck_overlay *added = fsck__list_add(&blobs->overlays, sizeof(*added));
+    *added = (struct fsck_overlay){ .content_id = content_id, .base = overlay.base };
+    struct fsck_named *named = fsck__list_add(&blobs->named, sizeof(*named));
+    *named = (struct fsck_named){
+        .content_id = overlay.base,
+        .length_bytes = UINT64_MAX,
+        .place = CONTENT_SEGMENTS,
+        .type = BLOB_PAGE,
+        .shared = true,
+    };
+}
+
 /* --- records: 'b' --- */
 
 /* What a message calls the blob; ends with a NUL. */
@@ -182,10 +207,15 @@ static void check_base(struct fsck_blobs *blobs, struct slice name, const struct
                      name_of(blobs, name).data);
 }
 
-/* Snapshots come before their blob. */
-static void check_has_base(struct fsck_blobs *blobs, struct slice name)
+/* Snapshots come before their blob.  Of one that was a version, the blob can be deleted and they be
+   brought back without it. */
+static void check_has_base(struct fsck_blobs *blobs, struct slice name, int64_t snapshot,
+                           const struct blob *blob)
 {
-    if (!has_row(blobs, blob_key(&blobs->arena, name)))
+    int64_t floor;
+    if (snapshots_view_floor(&blobs->view, &blobs->arena, name, &floor) == OK && snapshot < floor)
+        return; /* it is gone, and to be removed */
+    if (blob->version_id == 0 && !has_row(blobs, blob_key(&blobs->arena, name)))
         fsck__report(blobs->fsck, "%s: there is a snapshot of it, but no blob",
                      name_of(blobs, name).data);
 }
@@ -212,7 +242,61 @@ static void check_record(struct fsck_blobs *blobs, struct slice key, struct slic
     if (snapshot == 0)
         check_base(blobs, name, &blob);
     else
-        check_has_base(blobs, name);
+        check_has_base(blobs, name, snapshot, &blob);
+}
+
+/* --- history: 'h', 'e' --- */
+
+static void check_history(struct fsck_blobs *blobs, struct slice key, struct slice row)
+{
+    struct slice name;
+    uint64_t tick;
+    char kind;
+    struct blob blob;
+    if (history_key_parse(key, &name, &tick, &kind) != OK || blob_name_check(name) != OK ||
+        (kind != HISTORY_DELETED && kind != HISTORY_VERSION)) {
+        fsck__report(blobs->fsck, "%s: the key of a record of history, %zu bytes, is damaged",
+                     blobs->label.data, key.len);
+        return;
+    }
+    blobs->kept_count++;
+    if (blob_decode(&blobs->arena, row, &blob) != OK) {
+        fsck__report(blobs->fsck, "%s: a record of its history is damaged",
+                     name_of(blobs, name).data);
+        return;
+    }
+    note_content(blobs, name, &blob);
+    if (kind == HISTORY_VERSION && (uint64_t)blob.version_id != tick)
+        fsck__report(blobs->fsck, "%s: a version is kept under another id than its own",
+                     name_of(blobs, name).data);
+    if (kind == HISTORY_DELETED && blob.deleted_at == 0)
+        fsck__report(blobs->fsck, "%s: it is kept as deleted, and is not",
+                     name_of(blobs, name).data);
+    if (blob.deleted_at != 0 && !has_row(blobs, expiry_key(&blobs->arena, blob.expires_at, key)))
+        fsck__report(blobs->fsck, "%s: it is soft-deleted, and nothing will remove it",
+                     name_of(blobs, name).data);
+}
+
+static void check_expiry(struct fsck_blobs *blobs, struct slice key, struct slice row)
+{
+    (void)row;
+    int64_t expires_at;
+    struct slice history;
+    struct slice kept;
+    struct blob blob;
+    blobs->needs_mark = true;
+    if (expiry_key_parse(&blobs->arena, key, &expires_at, &history) != OK) {
+        fsck__report(blobs->fsck, "%s: the row of an expiry is damaged", blobs->label.data);
+        return;
+    }
+    /* A closed partition is being emptied, records first. */
+    const enum err err = partition_view_get(&blobs->view, &blobs->arena, history, &kept);
+    if (blobs->is_closed && err == ERR_NOT_FOUND)
+        return;
+    if (err != OK ||
+        (blob_decode(&blobs->arena, kept, &blob) == OK && blob.expires_at != expires_at))
+        fsck__report(blobs->fsck, "%s: there is an expiry of something that is not soft-deleted",
+                     blobs->label.data);
 }
 
 static int compare_named(const void *a, const void *b)
@@ -246,9 +330,10 @@ size_t fsck__find_named(const struct fsck_blobs *blobs, uint64_t content_id,
 
 /* --- uncommitted blocks: 'u', 'w' --- */
 
-/* The blocks of a name, as their rows have it. */
+/* The blocks of a name and generation, as their rows have it. */
 struct block_group {
     struct slice name; /* in the name arena */
+    int64_t generation;
     uint64_t count;
     uint64_t length_bytes;
     uint64_t id_chars; /* of the first */
@@ -259,20 +344,23 @@ static void check_group(struct fsck_blobs *blobs, const struct block_group *grou
 {
     if (group->count == 0)
         return;
+    if (has_row(blobs, forgotten_key(&blobs->arena, group->name, group->generation)))
+        return; /* as many as the sweeper has left */
     struct slice row;
     struct uncommitted uncommitted;
     const struct slice key = uncommitted_key(&blobs->arena, group->name);
     const enum err err = partition_view_get(&blobs->view, &blobs->arena, key, &row);
-    if (err != OK) {
+    /* A row that cannot be decoded is reported with the rows of its kind. */
+    if (err == OK && uncommitted_decode(row, &uncommitted) != OK)
+        return;
+    if (err != OK || uncommitted.created_at != group->generation) {
         fsck__report(blobs->fsck, "%s: it has %" PRIu64 " uncommitted blocks without a row '%c'",
                      name_of(blobs, group->name).data, group->count, 'w');
         return;
     }
-    /* A row that cannot be decoded is reported with the rows of its kind. */
-    if (uncommitted_decode(row, &uncommitted) == OK &&
-        (uncommitted.block_count != group->count ||
-         uncommitted.length_bytes != group->length_bytes || group->is_uneven ||
-         uncommitted.id_chars != group->id_chars))
+    if (uncommitted.block_count != group->count ||
+        uncommitted.length_bytes != group->length_bytes || group->is_uneven ||
+        uncommitted.id_chars != group->id_chars)
         fsck__report(blobs->fsck,
                      "%s: its uncommitted blocks are %" PRIu64 " of %" PRIu64
                      " bytes, and their row says %" PRIu64 " of %" PRIu64 " bytes",
@@ -283,19 +371,23 @@ static void check_group(struct fsck_blobs *blobs, const struct block_group *grou
 static void check_block(struct fsck_blobs *blobs, struct slice key, struct slice row,
                         struct block_group *group)
 {
-    const struct slice rest = slice_from(key, 1);
-    const size_t name_len = slice_find_byte(rest, '\0');
-    const struct slice name = slice_head(rest, name_len);
-    const struct slice block_id = slice_from(rest, name_len + 1);
+    struct slice name;
+    int64_t generation;
+    struct slice block_id;
     struct segment segment;
-    if (name.len == 0 || block_id.len == 0 || uncommitted_block_decode(row, &segment) != OK) {
-        fsck__report(blobs->fsck, "%s: an uncommitted block is damaged", name_of(blobs, name).data);
+    if (!block_key_parse(key, &name, &generation, &block_id) ||
+        uncommitted_block_decode(row, &segment) != OK) {
+        fsck__report(blobs->fsck, "%s: an uncommitted block is damaged",
+                     name_of(blobs, slice_head(slice_from(key, 1),
+                                               slice_find_byte(slice_from(key, 1), '\0')))
+                         .data);
         return;
     }
-    if (group->count == 0 || !slice_equal(group->name, name)) {
+    if (group->count == 0 || group->generation != generation || !slice_equal(group->name, name)) {
         check_group(blobs, group);
         arena_clear(&blobs->name_arena);
         *group = (struct block_group){ .name = arena_copy(&blobs->name_arena, name),
+                                       .generation = generation,
                                        .id_chars = BASE64_LEN(block_id.len) };
     }
     group->count++;
@@ -331,7 +423,8 @@ static void check_uncommitted(struct fsck_blobs *blobs, struct slice key, struct
         return;
     }
     struct cursor *cursor =
-        partition_view_scan(&blobs->view, block_prefix(&blobs->arena, name), (struct slice){ 0 });
+        partition_view_scan(&blobs->view, block_prefix(&blobs->arena, name, uncommitted.created_at),
+                            (struct slice){ 0 });
     struct slice block_key;
     struct slice block_row;
     if (cursor_next(cursor, &block_key, &block_row) != OK)
@@ -339,6 +432,27 @@ static void check_uncommitted(struct fsck_blobs *blobs, struct slice key, struct
                      "%s: its row says that there are uncommitted blocks; there are none",
                      name_of(blobs, name).data);
     cursor_free(cursor);
+}
+
+/* A row without blocks is removed by the sweeper, as is one with. */
+static void check_forgotten(struct fsck_blobs *blobs, struct slice key, struct slice row)
+{
+    (void)row;
+    struct slice name;
+    int64_t generation;
+    blobs->needs_mark = true;
+    if (!forgotten_key_parse(key, &name, &generation))
+        fsck__report(blobs->fsck, "%s: the row of forgotten blocks is damaged", blobs->label.data);
+}
+
+static void check_outdated(struct fsck_blobs *blobs, struct slice key, struct slice row)
+{
+    struct slice name;
+    int64_t floor;
+    blobs->needs_mark = true;
+    if (!outdated_key_name(key, &name) || outdated_decode(row, &floor) != OK)
+        fsck__report(blobs->fsck, "%s: the row of snapshots that are gone is damaged",
+                     blobs->label.data);
 }
 
 /* --- tags and pending copies: 't', 'q' --- */
@@ -382,20 +496,8 @@ static void check_pending_copy(struct fsck_blobs *blobs, struct slice key, struc
 
 /* --- the partition --- */
 
-/* Whether anybody can come to what is in the partition: a reader, or the sweeper. */
-static void check_reachable(struct fsck_blobs *blobs)
+static void check_mark(struct fsck_blobs *blobs)
 {
-    const struct fsck_container *container = fsck__find_container(blobs->fsck, blobs->incarnation);
-    if (container != NULL && !container->is_deleted) {
-        blobs->fsck->summary->blob_count += blobs->blob_count;
-        if (blobs->is_closed)
-            fsck__report(blobs->fsck, "%s: it is closed, as if it were deleted", blobs->label.data);
-    } else if (container == NULL && (!blobs->is_closed || blobs->blob_count > 0)) {
-        fsck__report(blobs->fsck,
-                     "%s: its %" PRIu64 " blobs are still there, and nobody will "
-                     "reclaim them",
-                     blobs->label.data, blobs->blob_count);
-    }
     bool marked = false;
     const enum err err =
         partition_is_marked(blobs->fsck->request->store, blobs->view.partition, &marked);
@@ -404,16 +506,45 @@ static void check_reachable(struct fsck_blobs *blobs)
                      blobs->label.data);
 }
 
+/* Whether anybody can come to what is in the partition: a reader, or the sweeper. */
+static void check_reachable(struct fsck_blobs *blobs)
+{
+    const struct fsck_container *container = fsck__find_container(blobs->fsck, blobs->incarnation);
+    if (container != NULL && !container->is_deleted) {
+        blobs->fsck->summary->blob_count += blobs->blob_count;
+        blobs->fsck->summary->kept_count += blobs->kept_count;
+        if (blobs->is_closed)
+            fsck__report(blobs->fsck, "%s: it is closed, as if it were deleted", blobs->label.data);
+    } else if (container == NULL && (!blobs->is_closed || blobs->blob_count > 0)) {
+        fsck__report(blobs->fsck,
+                     "%s: its %" PRIu64 " blobs are still there, and nobody will "
+                     "reclaim them",
+                     blobs->label.data, blobs->blob_count);
+    }
+    check_mark(blobs);
+}
+
+/* Rows about contents that no record names, or that lie over others. */
+static void gather_contents(struct fsck_blobs *blobs)
+{
+    each_row(blobs, 'z', add_dropped);
+    each_row(blobs, 'y', add_unfinished);
+    each_row(blobs, 'l', add_overlay);
+}
+
 static void check_rows(struct fsck_blobs *blobs)
 {
     blobs->is_closed = has_row(blobs, closed_key());
     check_letters(blobs);
-    each_row(blobs, 'z', add_dropped);
-    each_row(blobs, 'y', add_unfinished);
+    gather_contents(blobs);
     each_row(blobs, 'b', check_record);
+    each_row(blobs, 'h', check_history);
+    each_row(blobs, 'e', check_expiry);
     fsck__list_sort(&blobs->named, sizeof(struct fsck_named), compare_named);
     check_blocks(blobs);
     each_row(blobs, 'w', check_uncommitted);
+    each_row(blobs, 'f', check_forgotten);
+    each_row(blobs, 'o', check_outdated);
     each_row(blobs, 't', check_tag);
     each_row(blobs, 'q', check_pending_copy);
     fsck__check_contents(blobs);
@@ -421,10 +552,46 @@ static void check_rows(struct fsck_blobs *blobs)
     check_reachable(blobs);
 }
 
-void fsck__check_blobs(struct fsck *fsck, struct slice partition)
+/* --- the partition of a share: fsck_file.h looks at the records --- */
+
+/* Files have lists with gaps, as page blobs have. */
+static void note_file_content(void *arg, const struct content *content)
+{
+    struct fsck_blobs *blobs = arg;
+    struct fsck_named *named = fsck__list_add(&blobs->named, sizeof(*named));
+    *named = (struct fsck_named){
+        .content_id = content->id,
+        .length_bytes = content->length_bytes,
+        .place = content->place,
+        .type = BLOB_PAGE,
+        .shared = content->shared,
+    };
+}
+
+static void check_file_rows(struct fsck_blobs *blobs)
+{
+    struct fsck_file_walk walk = {
+        .view = &blobs->view,
+        .incarnation = blobs->incarnation,
+        .label = blobs->label,
+        .content = note_file_content,
+        .arg = blobs,
+    };
+    gather_contents(blobs);
+    fsck_file_partition(&blobs->fsck->files, &walk);
+    blobs->needs_mark |= walk.needs_mark;
+    fsck__list_sort(&blobs->named, sizeof(struct fsck_named), compare_named);
+    fsck__check_contents(blobs);
+    fsck__check_inlines(blobs);
+    check_mark(blobs);
+}
+
+static void check_partition(struct fsck *fsck, struct slice partition,
+                            void (*check)(struct fsck_blobs *blobs))
 {
     if (partition.len != 1 + 8 + 2) {
-        fsck__report(fsck, "the name of a partition of blobs has %zu bytes", partition.len);
+        fsck__report(fsck, "the name of a partition '%c' has %zu bytes", partition.data[0],
+                     partition.len);
         return;
     }
     struct fsck_blobs blobs = {
@@ -434,13 +601,24 @@ void fsck__check_blobs(struct fsck *fsck, struct slice partition)
     struct arena label_arena = { 0 };
     blobs.label = fsck__container_label(fsck, &label_arena, blobs.incarnation);
     partition_view_open(fsck->request->store, partition, &blobs.view);
-    check_rows(&blobs);
+    check(&blobs);
     partition_view_close(&blobs.view);
     fsck__list_release(&blobs.named);
     fsck__list_release(&blobs.inlines);
     fsck__list_release(&blobs.dropped);
     fsck__list_release(&blobs.unfinished);
+    fsck__list_release(&blobs.overlays);
     arena_release(&blobs.arena);
     arena_release(&blobs.name_arena);
     arena_release(&label_arena);
+}
+
+void fsck__check_blobs(struct fsck *fsck, struct slice partition)
+{
+    check_partition(fsck, partition, check_rows);
+}
+
+void fsck__check_files(struct fsck *fsck, struct slice partition)
+{
+    check_partition(fsck, partition, check_file_rows);
 }

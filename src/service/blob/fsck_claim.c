@@ -69,26 +69,34 @@ void fsck__claim(struct fsck *fsck, const struct fsck_claim *claim)
 
 /* --- names --- */
 
+/* The name in the key of a record, of a blob or of its history. */
+static enum err name_in_key(struct slice key, struct slice *name)
+{
+    int64_t snapshot;
+    uint64_t tick;
+    char kind;
+    return slice_starts_with(key, slice_of("h")) ? history_key_parse(key, name, &tick, &kind)
+                                                 : blob_key_name(key, name, &snapshot);
+}
+
 /* The name of a record in the partition that has this content, or empty. */
 static struct slice find_record(struct fsck *fsck, struct arena *arena,
-                                const struct fsck_claim *claim)
+                                const struct fsck_claim *claim, const char *letter)
 {
     struct partition_view view;
     struct slice name = { 0 };
     const struct slice partition = blob_partition(arena, claim->incarnation);
     partition_view_open(fsck->request->store, partition, &view);
-    struct cursor *cursor = partition_view_scan(&view, blob_key_prefix(arena, (struct slice){ 0 }),
-                                                (struct slice){ 0 });
+    struct cursor *cursor = partition_view_scan(&view, slice_of(letter), (struct slice){ 0 });
     struct arena row_arena = { 0 };
     struct slice key;
     struct slice row;
     while (name.len == 0 && cursor_next(cursor, &key, &row) == OK) {
         struct blob blob;
         struct slice found;
-        int64_t snapshot;
         arena_clear(&row_arena);
-        if (blob_key_name(key, &found, &snapshot) == OK &&
-            blob_decode(&row_arena, row, &blob) == OK && blob.content.id == claim->content_id)
+        if (name_in_key(key, &found) == OK && blob_decode(&row_arena, row, &blob) == OK &&
+            blob.content.id == claim->content_id)
             name = fsck__printable(arena, found);
     }
     arena_release(&row_arena);
@@ -106,7 +114,11 @@ static struct slice user_of(struct fsck *fsck, struct arena *arena, const struct
     struct slice name = { 0 };
     if (fsck->lookup_count < LOOKUPS_MAX) {
         fsck->lookup_count++;
-        name = find_record(fsck, arena, claim);
+        name = find_record(fsck, arena, claim, "b");
+        if (name.len == 0)
+            name = find_record(fsck, arena, claim, "h");
+        if (name.len == 0)
+            name = fsck_file_find(&fsck->files, arena, claim->incarnation, claim->content_id);
     }
     if (name.len > 0)
         return arena_printf(arena, "%s/%.*s", label.data, (int)name.len, name.data);

@@ -3,8 +3,9 @@
  *
  * What a list must be depends on who names it.  That of a block blob is as long as the blob.  That
  * of an append blob may go on past a record that names it: a snapshot, whose blob was appended to
- * since.  That of a page blob has gaps, and ends within every record that names it.  A list
- * nobody names is being removed ('z') or was being made ('y'): a part of it is there.
+ * since.  That of a page blob has gaps, and ends within every record that names it; it may be laid
+ * over another list ('l'), and its links lead there.  A list nobody names is being removed ('z') or
+ * was being made ('y'): a part of it is there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,6 +46,22 @@ static bool is_listed(const struct fsck_list *ids, uint64_t id)
 static bool is_in_passage(const struct fsck_blobs *blobs, uint64_t content_id)
 {
     return is_listed(&blobs->dropped, content_id) || is_listed(&blobs->unfinished, content_id);
+}
+
+/* What the list is laid over; 0: nothing. */
+static uint64_t find_base(const struct fsck_blobs *blobs, uint64_t content_id)
+{
+    const struct fsck_overlay *items = blobs->overlays.items;
+    size_t low = 0;
+    size_t high = blobs->overlays.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (items[middle].content_id < content_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < blobs->overlays.count && items[low].content_id == content_id ? items[low].base : 0;
 }
 
 static void report_list(struct list_walk *walk, const char *words)
@@ -106,6 +123,11 @@ static void check_entry(struct list_walk *walk, const struct segment_entry *entr
         pass_records(walk);
     else if (is_named && walk->end > walk->named->length_bytes)
         report_list(walk, "is longer than its blob");
+    if (entry->segment.is_link) {
+        if (entry->segment.payload_id != find_base(walk->blobs, walk->content_id))
+            report_list(walk, "has a link to a list it is not laid over");
+        return;
+    }
     /* Of a list that is being removed the entry may be gone that has the payload of this one. */
     if (is_named || !entry->segment.repeated)
         fsck__claim_segment(walk->blobs, &entry->segment, walk->content_id);
@@ -219,6 +241,20 @@ static void check_named(struct fsck_blobs *blobs)
     }
 }
 
+/* Overlays of lists that nothing names. */
+static void check_overlays(struct fsck_blobs *blobs)
+{
+    const struct fsck_overlay *items = blobs->overlays.items;
+    for (size_t i = 0; i < blobs->overlays.count; i++) {
+        const struct fsck_named *named;
+        if (fsck__find_named(blobs, items[i].content_id, &named) == 0 &&
+            !is_in_passage(blobs, items[i].content_id))
+            fsck__report(blobs->fsck,
+                         "%s: content %" PRIu64 " is laid over another, and nothing names it",
+                         blobs->label.data, items[i].content_id);
+    }
+}
+
 /* Counts of content that nothing names. */
 static void check_counts(struct fsck_blobs *blobs)
 {
@@ -245,5 +281,6 @@ void fsck__check_contents(struct fsck_blobs *blobs)
 {
     check_lists(blobs);
     check_named(blobs);
+    check_overlays(blobs);
     check_counts(blobs);
 }

@@ -21,6 +21,9 @@
 #include "service/blob/blob.h"
 #include "service/blob/fsck.h"
 #include "service/blob/segments.h"
+#include "service/file/fsck_file.h"
+#include "service/queue/fsck_queue.h"
+#include "service/table/fsck_table.h"
 
 /* A container, or one that was deleted and is still to be swept. */
 struct fsck_container {
@@ -50,7 +53,10 @@ struct fsck {
     struct arena arena;          /* of names */
     struct fsck_list containers; /* struct fsck_container, by incarnation once all are there */
     struct fsck_list claims;     /* struct fsck_claim, in order once all are there */
-    unsigned lookup_count;       /* names of blobs that were looked for */
+    struct fsck_queues queues;
+    struct fsck_tables tables;
+    struct fsck_files files;
+    unsigned lookup_count; /* names of blobs that were looked for */
 };
 
 /* --- fsck.c --- */
@@ -98,6 +104,12 @@ struct fsck_named {
     bool shared;
 };
 
+/* A list is laid over another (overlay.h). */
+struct fsck_overlay {
+    uint64_t content_id;
+    uint64_t base;
+};
+
 /* Inline bytes are named.  Owner 0: as the whole content of a blob, without an owner's row. */
 struct fsck_inline {
     uint64_t payload_id;
@@ -114,16 +126,19 @@ struct fsck_blobs {
     bool is_closed;
     bool needs_mark; /* it has rows that the sweeper looks for */
     uint64_t blob_count;
+    uint64_t kept_count;         /* records of history */
     struct fsck_list named;      /* struct fsck_named, by id and length once all are there */
     struct fsck_list inlines;    /* struct fsck_inline, in order once all are there */
     struct fsck_list dropped;    /* uint64_t, of 'z' rows, in order */
     struct fsck_list unfinished; /* uint64_t, of 'y' rows, in order */
+    struct fsck_list overlays;   /* struct fsck_overlay, in order */
     struct arena arena;          /* of the present row */
     struct arena name_arena;     /* of what outlives it */
 };
 
-/* Check one partition and add its claims. */
+/* Check one partition and add its claims; that of a share has contents too, and other records. */
 void fsck__check_blobs(struct fsck *fsck, struct slice partition);
+void fsck__check_files(struct fsck *fsck, struct slice partition);
 
 /* The cursor came to an end that is not one: say so. */
 void fsck__check_end(struct fsck_blobs *blobs, char letter, enum err err);

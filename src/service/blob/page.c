@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "service/blob/blob_decide.h"
-#include "service/blob/blob_name.h"
+#include "service/blob/history.h"
 
 /* --- changes --- */
 
@@ -32,7 +32,8 @@ void page_create(struct service *service, struct page_change *change)
 {
     assert(change->size_bytes % PAGE_BYTES == 0 && change->size_bytes <= PAGE_BLOB_BYTES_MAX);
     assert(change->sequence_number <= PAGE_SEQUENCE_NUMBER_MAX);
-    blob_start(service, &change->blob.base, &change->blob.name.container, create_decide);
+    if (blob_find_protection(service, &change->blob))
+        blob_start(service, &change->blob.base, &change->blob.name.container, create_decide);
 }
 
 static bool condition_holds(const struct page_condition *condition, uint64_t number)
@@ -69,7 +70,7 @@ static enum err write_decide(struct change *change, void *arg)
         return err;
     const struct segment segment =
         segment_store(change, request->blob.payload, (uint64_t)change_now(change));
-    err = page_map_write(change, &blob.content, request->start, &segment);
+    err = page_map_write(change, &blob.content, request->start, &segment, NULL);
     if (err != OK)
         return err;
     blob_decide_put_changed(change, &request->blob, &blob);
@@ -97,7 +98,7 @@ static enum err clear_decide(struct change *change, void *arg)
     struct blob blob;
     enum err err = get_for_pages(change, request, &blob);
     if (err == OK)
-        err = page_map_clear(change, &blob.content, request->start, request->end);
+        err = page_map_clear(change, &blob.content, request->start, request->end, NULL);
     if (err != OK)
         return err;
     blob_decide_put_changed(change, &request->blob, &blob);
@@ -133,8 +134,10 @@ enum err page_properties_apply(struct change *change, const struct page_properti
         blob->sequence_number++;
         break;
     }
-    return properties->has_size ? page_map_resize(change, &blob->content, properties->size_bytes)
-                                : OK;
+    if (!properties->has_size)
+        return OK;
+    assert(properties->size_bytes % PAGE_BYTES == 0);
+    return page_map_resize(change, &blob->content, properties->size_bytes, NULL);
 }
 
 /* --- reads --- */
@@ -147,13 +150,10 @@ static enum err get_previous(struct partition_view *view, struct arena *arena,
     const struct blob_name *name = &request->get.name;
     if (name->snapshot != 0 && request->previous > name->snapshot)
         return ERR_PREVIOUS_SNAPSHOT_NEWER;
-    struct slice row;
-    enum err err =
-        partition_view_get(view, arena, snapshot_key(arena, name->blob, request->previous), &row);
-    if (err == ERR_NOT_FOUND)
+    struct blob_name previous_name = { .blob = name->blob, .snapshot = request->previous };
+    const enum err err = history_view_find(view, arena, &previous_name, previous);
+    if (err == ERR_BLOB_NOT_FOUND)
         return ERR_PREVIOUS_SNAPSHOT_NOT_FOUND;
-    if (err == OK)
-        err = blob_decode(arena, row, previous);
     if (err == OK && previous->made_at != blob->made_at)
         return ERR_BLOB_OVERWRITTEN;
     return err;
@@ -167,6 +167,8 @@ static enum err ranges_in_view(struct service *service, struct partition_view *v
     enum err err = blob_get_in_view(service, view, arena, &request->get, blob);
     if (err == OK && blob->type != BLOB_PAGE)
         err = ERR_INVALID_BLOB_TYPE;
+    if (err == OK && request->get.name.snapshot == 0)
+        err = blob_check_usable(blob);
     if (err == OK && request->has_previous)
         err = get_previous(view, arena, request, blob, &previous);
     if (err != OK)

@@ -52,6 +52,7 @@ void page_create(struct service *service, struct page_change *change);
  *   ERR_INVALID_BLOB_TYPE
  *   ERR_INVALID_PAGE_RANGE            the range is not within the blob
  *   ERR_SEQUENCE_CONDITION_NOT_MET
+ *   ERR_BUSY                          see overlay_unshare
  */
 void page_write(struct service *service, struct page_change *change);
 
@@ -73,7 +74,8 @@ struct page_properties {
     uint64_t sequence_number; /* of the action, but for incrementing */
 };
 
-/* In a decision: change the record.  ERR_INVALID_BLOB_TYPE, ERR_SEQUENCE_INCREMENT_TOO_LARGE. */
+/* In a decision: change the record.  ERR_INVALID_BLOB_TYPE, ERR_SEQUENCE_INCREMENT_TOO_LARGE,
+   ERR_BUSY. */
 MUST_CHECK enum err page_properties_apply(struct change *change,
                                           const struct page_properties *properties,
                                           struct blob *blob);

@@ -3,6 +3,16 @@
 #include <assert.h>
 
 #include "service/blob/blob_name.h"
+#include "service/blob/overlay.h"
+
+enum {
+    /* Entries that one change cuts away; of more, a new list is made that leaves them out. */
+    PAGE_MAP_CUT_AT_ONCE = 256,
+    /* Entries that are remembered from looking at a range: an ordinary write meets one or two. */
+    PAGE_MAP_GATHERED = 16,
+    /* Entries that are looked at to count the bytes they have. */
+    PAGE_MAP_COUNTED = 16384,
+};
 
 /* --- changing --- */
 
@@ -13,30 +23,11 @@ static uint64_t entry_end(const struct segment_entry *entry)
 
 struct content page_map_new(struct change *change, uint64_t length_bytes)
 {
-    assert(length_bytes % PAGE_BYTES == 0);
     return (struct content){
         .place = length_bytes == 0 ? CONTENT_EMPTY : CONTENT_SEGMENTS,
         .id = (uint64_t)change_now(change),
         .length_bytes = length_bytes,
     };
-}
-
-/* Put the list's entries into another list, which owns their payloads too. */
-static enum err copy_entries(struct change *change, uint64_t from_id, uint64_t to_id)
-{
-    struct arena arena = { 0 };
-    struct segments_cursor cursor;
-    segments_cursor_open_change(&cursor, &arena, change, from_id, 0);
-    struct segment_entry entry;
-    enum err err;
-    while ((err = segments_cursor_next(&cursor, &entry)) == OK) {
-        entry.segment.owner = to_id;
-        segment_own(change, &entry.segment, to_id);
-        segments_put_entry(change, to_id, &entry);
-    }
-    segments_cursor_close(&cursor);
-    arena_release(&arena);
-    return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Make the list one that no other record names. */
@@ -45,17 +36,40 @@ static enum err make_own(struct change *change, struct content *content)
     if (!content->shared)
         return OK;
     bool shared;
-    enum err err = content_is_shared(change, content, &shared);
-    if (err == OK && shared) {
-        const uint64_t id = (uint64_t)change_now(change);
-        err = copy_entries(change, content->id, id);
-        if (err == OK)
-            err = content_drop(change, content);
-        content->id = id;
-    }
+    const enum err err = content_is_shared(change, content, &shared);
+    if (err == OK && shared)
+        return overlay_unshare(change, content);
     content->shared = false;
     return err;
 }
+
+/* Whether so much of the list lies in a range that it is not cut away one by one. */
+static enum err check_many(struct change *change, uint64_t content_id, uint64_t start, uint64_t end,
+                           bool *are_many)
+{
+    struct arena arena = { 0 };
+    struct segments_cursor cursor;
+    struct segment_entry entry;
+    size_t count = 0;
+    enum err err = OK;
+    segments_cursor_open_change(&cursor, &arena, change, content_id, start);
+    while (count <= PAGE_MAP_CUT_AT_ONCE) {
+        err = segments_cursor_next(&cursor, &entry);
+        if (err != OK || entry.start >= end)
+            break;
+        count++;
+    }
+    segments_cursor_close(&cursor);
+    arena_release(&arena);
+    *are_many = count > PAGE_MAP_CUT_AT_ONCE;
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* What comes into the place of a range that is cut out. */
+enum cut_for {
+    CUT_FOR_GAP,
+    CUT_FOR_ENTRY, /* one of the same range: its row replaces one that ends there */
+};
 
 /*
  * Take the range [start, end) out of an entry that overlaps it.  What is left on the left ends at
@@ -63,7 +77,8 @@ static enum err make_own(struct change *change, struct content *content)
  * key.
  */
 static enum err cut_entry(struct change *change, uint64_t content_id,
-                          const struct segment_entry *entry, uint64_t start, uint64_t end)
+                          const struct segment_entry *entry, uint64_t start, uint64_t end,
+                          enum cut_for purpose)
 {
     struct segment_entry left = *entry;
     struct segment_entry right = *entry;
@@ -77,10 +92,13 @@ static enum err cut_entry(struct change *change, uint64_t content_id,
         right.segment.length_bytes -= end - entry->start;
     }
     left.segment.split = right.segment.split = entry->segment.split || (has_left && has_right);
-    if (!has_right)
-        change_delete(change, segments_key(change_arena(change), content_id, entry_end(entry)));
-    else
+    /* What is split is looked for in the rows when it is let go of, so its row goes first. */
+    const bool is_replaced =
+        purpose == CUT_FOR_ENTRY && entry_end(entry) == end && !entry->segment.split;
+    if (has_right)
         segments_put_entry(change, content_id, &right);
+    else if (!is_replaced)
+        change_delete(change, segments_key(change_arena(change), content_id, entry_end(entry)));
     if (has_left)
         segments_put_entry(change, content_id, &left);
     return has_left || has_right ? OK : segments_let_go(change, content_id, entry);
@@ -94,7 +112,7 @@ static enum err cut_range(struct change *change, uint64_t content_id, uint64_t s
     struct segment_entry entry;
     enum err err;
     while ((err = segments_cursor_next(&cursor, &entry)) == OK && entry.start < end) {
-        err = cut_entry(change, content_id, &entry, start, end);
+        err = cut_entry(change, content_id, &entry, start, end, CUT_FOR_GAP);
         if (err != OK)
             break;
     }
@@ -103,44 +121,170 @@ static enum err cut_range(struct change *change, uint64_t content_id, uint64_t s
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-enum err page_map_clear(struct change *change, struct content *content, uint64_t start,
-                        uint64_t end)
+/* What lies in a range of a list, as its rows have it. */
+struct overlap {
+    struct segment_entry entries[PAGE_MAP_GATHERED];
+    size_t count;
+    bool is_complete; /* there are no more of them */
+    bool has_links;
+    uint64_t bytes; /* in the range */
+};
+
+static uint64_t overlap_bytes(const struct segment_entry *entry, uint64_t start, uint64_t end)
+{
+    const uint64_t from = entry->start > start ? entry->start : start;
+    const uint64_t to = entry_end(entry) < end ? entry_end(entry) : end;
+    return to - from;
+}
+
+static enum err find_overlap(struct change *change, uint64_t content_id, uint64_t start,
+                             uint64_t end, struct overlap *overlap)
+{
+    struct arena arena = { 0 };
+    struct segments_cursor cursor;
+    segments_cursor_open_change(&cursor, &arena, change, content_id, start);
+    enum err err = OK;
+    overlap->count = 0;
+    overlap->bytes = 0;
+    overlap->has_links = overlap->is_complete = false;
+    while (overlap->count < PAGE_MAP_GATHERED) {
+        struct segment_entry *entry = &overlap->entries[overlap->count];
+        err = segments_cursor_next(&cursor, entry);
+        if (err == OK && entry->start >= end)
+            err = ERR_NOT_FOUND;
+        if (err != OK)
+            break;
+        entry->block_id = (struct slice){ 0 }; /* it lives only as long as the cursor's row */
+        overlap->bytes += overlap_bytes(entry, start, end);
+        overlap->has_links = overlap->has_links || entry->segment.is_link;
+        overlap->count++;
+    }
+    segments_cursor_close(&cursor);
+    arena_release(&arena);
+    overlap->is_complete = err == ERR_NOT_FOUND;
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Count the bytes of a range that are written, through links.  `*is_all` says that none were left
+   out. */
+static enum err count_bytes(struct change *change, uint64_t content_id, uint64_t start,
+                            uint64_t end, uint64_t *bytes, bool *is_all)
+{
+    struct arena arena = { 0 };
+    struct segments_cursor cursor;
+    segments_cursor_open_change(&cursor, &arena, change, content_id, start);
+    segments_cursor_follow(&cursor);
+    enum err err = OK;
+    *bytes = 0;
+    for (size_t count = 0; count < PAGE_MAP_COUNTED; count++) {
+        struct segment_entry entry;
+        err = segments_cursor_next(&cursor, &entry);
+        if (err == OK && entry.start >= end)
+            err = ERR_NOT_FOUND;
+        if (err != OK)
+            break;
+        *bytes += overlap_bytes(&entry, start, end);
+    }
+    segments_cursor_close(&cursor);
+    arena_release(&arena);
+    *is_all = err == ERR_NOT_FOUND;
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Take what is written of a range off the count. */
+static enum err count_off(struct change *change, const struct content *content, uint64_t start,
+                          uint64_t end, const struct overlap *overlap, uint64_t *used_bytes)
+{
+    uint64_t bytes = overlap->bytes;
+    bool is_all = true;
+    if (!overlap->is_complete || overlap->has_links) {
+        const enum err err = count_bytes(change, content->id, start, end, &bytes, &is_all);
+        if (err != OK)
+            return err;
+    }
+    *used_bytes -= bytes < *used_bytes ? bytes : *used_bytes;
+    const uint64_t rest = content->length_bytes - (end - start);
+    if (!is_all && *used_bytes > rest)
+        *used_bytes = rest;
+    return OK;
+}
+
+static enum err cut_overlap(struct change *change, uint64_t content_id,
+                            const struct overlap *overlap, uint64_t start, uint64_t end,
+                            enum cut_for purpose)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < overlap->count && err == OK; i++)
+        err = cut_entry(change, content_id, &overlap->entries[i], start, end, purpose);
+    return err;
+}
+
+/* All of it: a new list, and the old one is removed in its own time. */
+static enum err clear_all(struct change *change, struct content *content, uint64_t *used_bytes)
+{
+    const enum err err = content_drop(change, content);
+    *content = page_map_new(change, content->length_bytes);
+    if (used_bytes != NULL)
+        *used_bytes = 0;
+    return err;
+}
+
+static enum err clear_range(struct change *change, struct content *content, uint64_t start,
+                            uint64_t end, enum cut_for purpose, uint64_t *used_bytes)
 {
     assert(start < end && end <= content->length_bytes);
-    assert(start % PAGE_BYTES == 0 && end % PAGE_BYTES == 0);
-    enum err err;
-    if (start == 0 && end == content->length_bytes) {
-        /* All of it: a new list, and the old one is removed in its own time. */
-        err = content_drop(change, content);
-        *content = page_map_new(change, content->length_bytes);
+    if (start == 0 && end == content->length_bytes)
+        return clear_all(change, content, used_bytes);
+    struct overlap overlap;
+    enum err err = find_overlap(change, content->id, start, end, &overlap);
+    if (err == OK && used_bytes != NULL)
+        err = count_off(change, content, start, end, &overlap, used_bytes);
+    if (err != OK)
         return err;
-    }
-    err = make_own(change, content);
+    if (!content->shared && overlap.is_complete)
+        return cut_overlap(change, content->id, &overlap, start, end, purpose);
+
+    bool are_many = false;
+    if (!overlap.is_complete)
+        err = check_many(change, content->id, start, end, &are_many);
+    if (err == OK)
+        err = are_many ? overlay_cover(change, content) : make_own(change, content);
     return err == OK ? cut_range(change, content->id, start, end) : err;
 }
 
-enum err page_map_write(struct change *change, struct content *content, uint64_t start,
-                        const struct segment *segment)
+enum err page_map_clear(struct change *change, struct content *content, uint64_t start,
+                        uint64_t end, uint64_t *used_bytes)
 {
-    const enum err err = page_map_clear(change, content, start, start + segment->length_bytes);
+    return clear_range(change, content, start, end, CUT_FOR_GAP, used_bytes);
+}
+
+enum err page_map_write(struct change *change, struct content *content, uint64_t start,
+                        const struct segment *segment, uint64_t *used_bytes)
+{
+    const uint64_t end = start + segment->length_bytes;
+    const enum err err = clear_range(change, content, start, end, CUT_FOR_ENTRY, used_bytes);
     if (err != OK)
         return err;
     const struct segment_entry entry = { .segment = *segment, .start = start };
     segments_put_entry(change, content->id, &entry);
+    if (used_bytes != NULL)
+        *used_bytes += segment->length_bytes;
     return OK;
 }
 
-enum err page_map_resize(struct change *change, struct content *content, uint64_t length_bytes)
+enum err page_map_resize(struct change *change, struct content *content, uint64_t length_bytes,
+                         uint64_t *used_bytes)
 {
-    assert(length_bytes % PAGE_BYTES == 0);
     if (length_bytes == 0 || content->place == CONTENT_EMPTY) {
         const enum err err = content_drop(change, content);
         *content = page_map_new(change, length_bytes);
+        if (used_bytes != NULL)
+            *used_bytes = 0;
         return err;
     }
     enum err err = OK;
     if (length_bytes < content->length_bytes)
-        err = page_map_clear(change, content, length_bytes, content->length_bytes);
+        err = page_map_clear(change, content, length_bytes, content->length_bytes, used_bytes);
     content->length_bytes = length_bytes;
     return err;
 }

@@ -1,17 +1,22 @@
 /*
- * page_map.h - which pages of a page blob were written, and where their bytes are.
+ * page_map.h - which pages of a page blob were written, and where their bytes are; and the same for
+ * files, which are written in any range of bytes.
  *
  * The content of a page blob is a list with gaps (segments.h): one row for each run of pages that
  * was written at once, less what was overwritten since; gaps are pages that were never written or
  * were cleared, and read as zeroes.  So a blob of 8 TiB costs what is written.  length_bytes is the
- * size of the blob; a blob of size 0 is CONTENT_EMPTY.
+ * size of the blob; a blob of size 0 is CONTENT_EMPTY.  Nothing here depends on the size of a page.
  *
- * Snapshots share the list.  The first change after a snapshot gives the blob a list of its own,
- * whose entries name the same payloads under owners of their own.  The payload a page belongs to
- * says when it was written: two lists differ in a page if its payloads differ.
+ * Snapshots share the list.  The first change after a snapshot gives the blob a list of its own: a
+ * copy of a short one, whose entries name the same payloads under owners of their own, or one that
+ * is laid over a long one (overlay.h).  A change that would cut away very many entries makes such a
+ * list as well.  The payload a page belongs to says when it was written: two lists differ in a page
+ * if its payloads differ.
  *
- * Functions that take a `struct change` are for decisions.  All offsets are multiples of
- * PAGE_BYTES.
+ * Functions that take a `struct change` are for decisions.  Those that change the list keep a count
+ * up to date, `*used_bytes`, if it is not NULL: how many bytes are written and not cleared.  When
+ * very many entries are cleared at once they are not all looked at, and the count stays too high by
+ * at most what they have; it is never too low, and right again when all is cleared.
  */
 #ifndef SERVICE_BLOB_PAGE_MAP_H
 #define SERVICE_BLOB_PAGE_MAP_H
@@ -33,15 +38,15 @@ struct content page_map_new(struct change *change, uint64_t length_bytes);
 
 /* The pages from `start` on are those of the segment.  They lie within the blob. */
 MUST_CHECK enum err page_map_write(struct change *change, struct content *content, uint64_t start,
-                                   const struct segment *segment);
+                                   const struct segment *segment, uint64_t *used_bytes);
 
 /* The pages from `start` to `end` (exclusive) are zeroes.  They lie within the blob. */
 MUST_CHECK enum err page_map_clear(struct change *change, struct content *content, uint64_t start,
-                                   uint64_t end);
+                                   uint64_t end, uint64_t *used_bytes);
 
 /* Pages that are cut off are gone: they are zeroes when the blob grows again. */
 MUST_CHECK enum err page_map_resize(struct change *change, struct content *content,
-                                    uint64_t length_bytes);
+                                    uint64_t length_bytes, uint64_t *used_bytes);
 
 enum page_range_kind {
     PAGE_RANGE_WRITTEN,

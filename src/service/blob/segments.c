@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "base/log.h"
 #include "service/blob/blob_name.h"
+#include "service/blob/overlay.h"
 #include "service/row.h"
 
 /* Tags of a row of segments. */
@@ -26,6 +27,7 @@ enum {
     ENTRY_RANGE_LENGTH = 8, /* absent: the entry's length */
     ENTRY_SPLIT = 9,
     ENTRY_REPEATED = 10,
+    ENTRY_LINK = 11,
 };
 
 /* --- payloads --- */
@@ -110,9 +112,9 @@ void segment_encode(const struct segment *segment, struct slice block_id, struct
                     uint64_t tag)
 {
     assert(segment->length_bytes > 0);
-    struct strbuf entry;
-    strbuf_init(&entry, row->arena);
-    strbuf_reserve(&entry, 96);
+    /* There are very many entries in a change, and none is to stay in its arena. */
+    char room[256];
+    struct strbuf entry = { .arena = row->arena, .data = room, .capacity = sizeof(room) };
     row_add_bytes(&entry, ENTRY_BLOCK_ID, block_id);
     row_add_number(&entry, ENTRY_LENGTH, segment->length_bytes);
     row_add_number(&entry, ENTRY_SKIP, segment->skip_bytes);
@@ -127,6 +129,7 @@ void segment_encode(const struct segment *segment, struct slice block_id, struct
         row_add_number(&entry, ENTRY_RANGE_LENGTH, segment->range.length);
     row_add_number(&entry, ENTRY_SPLIT, segment->split);
     row_add_number(&entry, ENTRY_REPEATED, segment->repeated);
+    row_add_number(&entry, ENTRY_LINK, segment->is_link);
     row_add_bytes(row, tag, strbuf_slice(&entry));
 }
 
@@ -168,6 +171,8 @@ static enum err decode_fields(struct slice value, struct segment *segment, struc
             segment->split = true;
         else if (err == OK && tag == ENTRY_REPEATED)
             segment->repeated = true;
+        else if (err == OK && tag == ENTRY_LINK)
+            segment->is_link = true;
         else if (err == OK && number != NULL)
             err = row_number(field, number);
         if (err != OK)
@@ -305,29 +310,50 @@ enum err segments_row_decode(struct arena *arena, struct slice key, struct slice
     return OK;
 }
 
-static void cursor_start(struct segments_cursor *cursor, struct arena *arena, struct cursor *rows,
-                         uint64_t from)
+/* The list that a link leads to. */
+struct segments_below {
+    struct segments_cursor cursor;
+    struct arena arena; /* of the cursor's rows */
+};
+
+static void open_rows(struct segments_cursor *cursor)
 {
-    *cursor = (struct segments_cursor){ .rows = rows, .arena = arena, .from = from };
+    struct arena keys = { 0 };
+    const struct slice prefix = segments_prefix(&keys, cursor->content_id);
+    const struct slice from = segments_key(&keys, cursor->content_id, cursor->from + 1);
+    cursor->rows = cursor->view != NULL ? partition_view_scan(cursor->view, prefix, from)
+                                        : change_scan(cursor->change, prefix, from);
+    arena_release(&keys);
 }
 
 void segments_cursor_open_change(struct segments_cursor *cursor, struct arena *arena,
                                  struct change *change, uint64_t content_id, uint64_t offset)
 {
-    struct arena *scratch = change_arena(change);
-    cursor_start(cursor, arena,
-                 change_scan(change, segments_prefix(scratch, content_id),
-                             segments_key(scratch, content_id, offset + 1)),
-                 offset);
+    *cursor = (struct segments_cursor){
+        .change = change,
+        .content_id = content_id,
+        .arena = arena,
+        .from = offset,
+    };
+    open_rows(cursor);
 }
 
 void segments_cursor_open_view(struct segments_cursor *cursor, struct arena *arena,
                                struct partition_view *view, uint64_t content_id, uint64_t offset)
 {
-    const struct slice prefix = segments_prefix(arena, content_id);
-    cursor_start(cursor, arena,
-                 partition_view_scan(view, prefix, segments_key(arena, content_id, offset + 1)),
-                 offset);
+    *cursor = (struct segments_cursor){
+        .view = view,
+        .content_id = content_id,
+        .arena = arena,
+        .from = offset,
+        .follows_links = true,
+    };
+    open_rows(cursor);
+}
+
+void segments_cursor_follow(struct segments_cursor *cursor)
+{
+    cursor->follows_links = true;
 }
 
 static enum err next_row(struct segments_cursor *cursor)
@@ -342,23 +368,145 @@ static enum err next_row(struct segments_cursor *cursor)
     return decode_row(cursor->arena, arena_copy(cursor->arena, row), &cursor->row);
 }
 
-enum err segments_cursor_next(struct segments_cursor *cursor, struct segment_entry *entry)
+static uint64_t entry_end(const struct segment_entry *entry)
 {
+    return entry->start + entry->segment.length_bytes;
+}
+
+/* The next entry that the rows of the list itself have, as `last`. */
+static enum err next_of_rows(struct segments_cursor *cursor)
+{
+    if (cursor->is_last_due) {
+        cursor->is_last_due = false;
+        return OK;
+    }
     do {
         while (cursor->row == NULL || cursor->next == cursor->row->count) {
             const enum err err = next_row(cursor);
             if (err != OK)
                 return err;
         }
-        *entry = cursor->row->entries[cursor->next++];
-    } while (entry->start + entry->segment.length_bytes <= cursor->from);
+        cursor->last = cursor->row->entries[cursor->next++];
+    } while (entry_end(&cursor->last) <= cursor->from);
     return OK;
+}
+
+/* Go on at `offset`, which is not before where the cursor has come to but for its last entry. */
+static void go_on_at(struct segments_cursor *cursor, uint64_t offset)
+{
+    cursor->from = offset;
+    cursor->in_link = false;
+    cursor->is_last_due = cursor->row != NULL && entry_end(&cursor->last) > offset;
+    if (cursor->row == NULL || cursor->is_last_due)
+        return;
+    const struct row_of_segments *row = cursor->row;
+    if (row->count > 0 && entry_end(&row->entries[row->count - 1]) <= offset) {
+        cursor->next = row->count;
+        struct arena keys = { 0 };
+        cursor_seek(cursor->rows, segments_key(&keys, cursor->content_id, offset + 1));
+        arena_release(&keys);
+    }
+}
+
+/* Stand before the first entry below the link that is `last`. */
+static enum err enter_link(struct segments_cursor *cursor)
+{
+    const uint64_t content_id = cursor->last.segment.payload_id;
+    const uint64_t offset = cursor->last.start > cursor->from ? cursor->last.start : cursor->from;
+    /* What is laid over a list is made after it, so this comes to an end. */
+    if (content_id >= cursor->content_id)
+        return CORRUPT("content %llu is laid over a later one",
+                       (unsigned long long)cursor->content_id);
+    if (cursor->below == NULL)
+        cursor->below = arena_alloc(&cursor->below_arena, sizeof(*cursor->below));
+    struct segments_cursor *below = &cursor->below->cursor;
+    cursor->in_link = true;
+    cursor->is_link_passed = false;
+    if (below->rows != NULL && below->content_id == content_id && below->from <= offset) {
+        go_on_at(below, offset);
+        return OK;
+    }
+    if (below->rows != NULL)
+        segments_cursor_close(below);
+    *below = (struct segments_cursor){
+        .view = cursor->view,
+        .change = cursor->change,
+        .content_id = content_id,
+        .arena = &cursor->below->arena,
+        .from = offset,
+        .follows_links = true,
+    };
+    open_rows(below);
+    return OK;
+}
+
+void segment_entry_clip(struct segment_entry *entry, uint64_t start, uint64_t end)
+{
+    struct segment *segment = &entry->segment;
+    if (entry->start < start) {
+        segment->skip_bytes += start - entry->start;
+        segment->length_bytes -= start - entry->start;
+        segment->split = true;
+        entry->start = start;
+    }
+    if (entry_end(entry) > end) {
+        segment->length_bytes = end - entry->start;
+        segment->split = true;
+    }
+}
+
+/* The next entry of the list below.  ERR_NOT_FOUND after the last within the link. */
+static enum err next_below(struct segments_cursor *cursor, struct segment_entry *entry)
+{
+    const uint64_t start = cursor->last.start;
+    const uint64_t end = entry_end(&cursor->last);
+    if (cursor->is_link_passed)
+        return ERR_NOT_FOUND;
+    const enum err err = segments_cursor_next(&cursor->below->cursor, entry);
+    if (err != OK)
+        return err;
+    /* The cursor below stays at an entry that goes on past the link: the next link may show more of
+       it. */
+    cursor->is_link_passed = entry_end(entry) >= end;
+    if (entry->start >= end)
+        return ERR_NOT_FOUND;
+    segment_entry_clip(entry, start, end);
+    return OK;
+}
+
+enum err segments_cursor_next(struct segments_cursor *cursor, struct segment_entry *entry)
+{
+    for (;;) {
+        enum err err = ERR_NOT_FOUND;
+        if (cursor->in_link)
+            err = next_below(cursor, entry);
+        if (err != ERR_NOT_FOUND)
+            return err;
+        cursor->in_link = false;
+        err = next_of_rows(cursor);
+        if (err == OK && cursor->follows_links && cursor->last.segment.is_link) {
+            err = enter_link(cursor);
+            if (err == OK)
+                continue;
+        }
+        if (err != OK)
+            return err;
+        *entry = cursor->last;
+        return OK;
+    }
 }
 
 void segments_cursor_close(struct segments_cursor *cursor)
 {
     cursor_free(cursor->rows);
     cursor->rows = NULL;
+    if (cursor->below != NULL) {
+        if (cursor->below->cursor.rows != NULL)
+            segments_cursor_close(&cursor->below->cursor);
+        arena_release(&cursor->below->arena);
+    }
+    cursor->below = NULL;
+    arena_release(&cursor->below_arena);
 }
 
 /* --- appending --- */
@@ -438,7 +586,7 @@ static enum err find_other_part(struct change *change, uint64_t content_id,
     while (!*found && (err = segments_cursor_next(&cursor, &other)) == OK) {
         if (other.start >= window_end)
             break;
-        *found = other.segment.payload_id == entry->segment.payload_id;
+        *found = !other.segment.is_link && other.segment.payload_id == entry->segment.payload_id;
     }
     segments_cursor_close(&cursor);
     arena_release(&arena);
@@ -448,8 +596,9 @@ static enum err find_other_part(struct change *change, uint64_t content_id,
 enum err segments_let_go(struct change *change, uint64_t content_id,
                          const struct segment_entry *entry)
 {
-    bool is_used = entry->segment.repeated;
-    if (entry->segment.split) {
+    /* A link holds nothing itself: the list as a whole has a name of what is below (overlay.h). */
+    bool is_used = entry->segment.repeated || entry->segment.is_link;
+    if (entry->segment.split && !is_used) {
         const enum err err = find_other_part(change, content_id, entry, &is_used);
         if (err != OK)
             return err;
@@ -540,16 +689,55 @@ static enum err remove_rows(struct change *change, uint64_t content_id, size_t b
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Leave the list to the sweeper. */
+static void put_dropped(struct change *change, uint64_t content_id)
+{
+    struct arena *arena = change_arena(change);
+    change_put(change, dropped_key(arena, content_id), number_row(arena, 1));
+    change_mark(change);
+}
+
 static enum err drop_segments(struct change *change, const struct content *content)
 {
     bool done;
     const enum err err = remove_rows(change, content->id, SEGMENTS_DROPPED_AT_ONCE, &done);
-    if (err != OK || done)
+    if (err != OK)
         return err;
-    struct arena *arena = change_arena(change);
-    change_put(change, dropped_key(arena, content->id), number_row(arena, 1));
-    change_mark(change);
+    if (done)
+        return overlay_end(change, content->id);
+    put_dropped(change, content->id);
     return OK;
+}
+
+enum err content_link(struct change *change, uint64_t content_id)
+{
+    uint64_t count;
+    const enum err err = get_share_count(change, content_id, &count);
+    if (err == OK)
+        put_share_count(change, content_id, count + 1);
+    return err;
+}
+
+enum err content_unlink(struct change *change, uint64_t content_id)
+{
+    uint64_t count;
+    const enum err err = get_share_count(change, content_id, &count);
+    if (err != OK)
+        return err;
+    /* Not removed here, where short lists are: below it there may be many more. */
+    if (count > 0)
+        put_share_count(change, content_id, count - 1);
+    else
+        put_dropped(change, content_id);
+    return OK;
+}
+
+enum err content_has_one_name(struct change *change, uint64_t content_id, bool *has_one)
+{
+    uint64_t count;
+    const enum err err = get_share_count(change, content_id, &count);
+    *has_one = count == 0;
+    return err;
 }
 
 enum err content_drop(struct change *change, const struct content *content)
@@ -583,10 +771,11 @@ enum err content_drop(struct change *change, const struct content *content)
 
 enum err content_sweep(struct change *change, uint64_t content_id, bool *done)
 {
-    const enum err err = remove_rows(change, content_id, SEGMENTS_PER_ROW, done);
-    if (err == OK && *done)
-        change_delete(change, dropped_key(change_arena(change), content_id));
-    return err;
+    const enum err err = remove_rows(change, content_id, SEGMENTS_SWEPT_AT_ONCE, done);
+    if (err != OK || !*done)
+        return err;
+    change_delete(change, dropped_key(change_arena(change), content_id));
+    return overlay_end(change, content_id);
 }
 
 /* --- reading --- */

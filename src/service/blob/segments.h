@@ -23,6 +23,10 @@
  * Content is shared as a whole: the records of a partition that name it are counted (row 'n'), and
  * it is dropped with the last.  Dropping a long list is left to the sweeper (row 'z').
  *
+ * An entry of a list of pages may be a link: what is in its place is in the same place of another
+ * list (overlay.h).  Cursors of a view follow links and never show one; those of a change show what
+ * the rows have.
+ *
  * Functions that take a `struct change` are for decisions.
  */
 #ifndef SERVICE_BLOB_SEGMENTS_H
@@ -47,17 +51,20 @@ enum {
     SEGMENTS_PER_ROW_APPENDED = 64,
     /* Lists of up to this many segments are dropped within the change that drops them. */
     SEGMENTS_DROPPED_AT_ONCE = 64,
+    /* Segments that one step of the sweeper removes; a row is removed as a whole. */
+    SEGMENTS_SWEPT_AT_ONCE = 128,
 };
 
 /* A run of bytes of a payload.  A value. */
 struct segment {
-    uint64_t payload_id; /* unique to the payload; names its inline row */
+    uint64_t payload_id; /* unique to the payload; names its inline row.  Of a link: the content */
     uint64_t owner;
     struct stream_range range; /* extent_id 0: the payload is inline, only the length counts */
     uint64_t skip_bytes;       /* of the payload, before the run */
     uint64_t length_bytes;     /* of the run; never 0 */
     bool split;                /* other entries may have other runs of the payload */
     bool repeated;             /* an earlier entry has the same run, and lets go of the payload */
+    bool is_link;              /* there is no payload, but the list of another content */
 };
 
 /* A segment in its place. */
@@ -123,11 +130,21 @@ MUST_CHECK enum err segments_let_go(struct change *change, uint64_t content_id,
 /* --- walking a list --- */
 
 struct segments_cursor {
+    struct partition_view *view; /* or else `change` */
+    struct change *change;
+    uint64_t content_id;
     struct cursor *rows;
     struct arena *arena;
     uint64_t from; /* entries that end before it are skipped */
     struct row_of_segments *row;
     size_t next;
+    struct segment_entry last; /* read from the rows */
+    bool is_last_due;          /* it comes once more */
+    bool follows_links;
+    bool in_link;                 /* `last`, in the list below */
+    bool is_link_passed;          /* there is no more of it */
+    struct segments_below *below; /* once a link was followed: kept for the next */
+    struct arena below_arena;     /* of `below` itself */
 };
 
 /* From the entry that covers `offset`, or the first after it.  The cursor is closed before the
@@ -136,10 +153,15 @@ void segments_cursor_open_change(struct segments_cursor *cursor, struct arena *a
                                  struct change *change, uint64_t content_id, uint64_t offset);
 void segments_cursor_open_view(struct segments_cursor *cursor, struct arena *arena,
                                struct partition_view *view, uint64_t content_id, uint64_t offset);
+/* From now on the cursor follows links: for one of a change, before the first entry. */
+void segments_cursor_follow(struct segments_cursor *cursor);
 /* ERR_NOT_FOUND after the last; ERR_CORRUPT. */
 MUST_CHECK enum err segments_cursor_next(struct segments_cursor *cursor,
                                          struct segment_entry *entry);
 void segments_cursor_close(struct segments_cursor *cursor);
+
+/* Keep of an entry, which overlaps the range, what lies in it. */
+void segment_entry_clip(struct segment_entry *entry, uint64_t start, uint64_t end);
 
 /* A row of a list, whole: for whoever checks it. */
 struct segments_row {
@@ -161,6 +183,12 @@ MUST_CHECK enum err content_share(struct change *change, struct content *content
 /* Whether another record of the partition names the content at present. */
 MUST_CHECK enum err content_is_shared(struct change *change, const struct content *content,
                                       bool *shared);
+
+/* The same for links to a list, which name it as records do: one more, one less, and whether there
+   is just one of both. */
+MUST_CHECK enum err content_link(struct change *change, uint64_t content_id);
+MUST_CHECK enum err content_unlink(struct change *change, uint64_t content_id);
+MUST_CHECK enum err content_has_one_name(struct change *change, uint64_t content_id, bool *has_one);
 
 /* A record no longer names the content. */
 MUST_CHECK enum err content_drop(struct change *change, const struct content *content);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "service/blob/blob_decide.h"
 #include "service/blob/blob_name.h"
+#include "service/blob/history.h"
 #include "service/row.h"
 
 /* --- rows --- */
@@ -85,13 +86,19 @@ void tag_index_update(struct change *change, struct slice blob, const struct met
 static enum err set_tags_decide(struct change *change, void *arg)
 {
     struct blob_change *request = arg;
+    struct blob_name where = request->name;
     struct blob blob;
-    const enum err err = blob_decide_checked(change, request, &blob);
+    enum err err = history_find(change, &where, &blob);
+    if (err == OK)
+        err = blob_decide_check(change, request, &blob);
+    if (err == OK && where.snapshot == 0)
+        err = blob_check_usable(&blob);
     if (err != OK)
         return err;
-    tag_index_update(change, request->name.blob, &blob.tags, &request->tags);
+    if (where.version == 0)
+        tag_index_update(change, where.blob, &blob.tags, &request->tags);
     blob.tags = request->tags;
-    blob_decide_put(change, request->name.blob, &blob);
+    blob_decide_put_record(change, &where, &blob);
     request->etag = blob.etag;
     return OK;
 }

@@ -1,7 +1,7 @@
 /*
  * tag_index.h - finding blobs by their tags.
  *
- * Every tag of a base blob (not of snapshots) has a row in the blob's partition,
+ * Every tag of a base blob, not of snapshots or previous versions, has a row in its partition,
  *
  *   't' tag name 00 value 00 blob name
  *
@@ -40,7 +40,7 @@ MUST_CHECK enum err tag_index_key_parse(struct slice key, struct metadata_pair *
                                         struct slice *blob);
 
 /*
- * Replace all tags.  The ETag does not change.
+ * Replace all tags, of a blob or of a version.  The ETag does not change.
  *   ERR_BLOB_NOT_FOUND and the errors of a write
  */
 void blob_set_tags(struct service *service, struct blob_change *change);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "service/blob/blob_decide.h"
+#include "service/blob/history.h"
 #include "service/blob/tag.h"
 
 struct tier {
@@ -97,8 +98,9 @@ enum err tier_set(struct blob *blob, struct slice tier, struct slice priority, i
 static enum err set_tier_decide(struct change *change, void *arg)
 {
     struct blob_set_tier *request = arg;
+    struct blob_name where = request->name;
     struct blob blob;
-    enum err err = blob_decide_get_record(change, &request->name, &blob);
+    enum err err = history_find(change, &where, &blob);
     if (err == OK)
         err = lease_check_read(&blob.lease, LEASE_OF_BLOB,
                                request->has_lease_id ? &request->lease_id : NULL,
@@ -109,7 +111,7 @@ static enum err set_tier_decide(struct change *change, void *arg)
         err = tier_set(&blob, request->tier, request->priority, change_now(change),
                        &request->is_pending);
     if (err == OK)
-        blob_decide_put_record(change, &request->name, &blob);
+        blob_decide_put_record(change, &where, &blob);
     return err;
 }
 

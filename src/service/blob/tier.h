@@ -63,7 +63,7 @@ struct blob_set_tier {
 };
 
 /*
- * Of a blob or of a snapshot.  The ETag does not change.
+ * Of a blob, a snapshot or a version.  The ETag does not change.
  *   ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, the errors of lease_check_read and of tier_set
  *   ERR_CONDITION_NOT_MET
  */

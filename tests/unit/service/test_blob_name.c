@@ -103,7 +103,6 @@ static void keys_are_as_the_header_draws_them(void **state)
     } rows[] = {
         { account_partition(&arena, slice_of("acc")), SLICE_LITERAL("Aacc") },
         { container_key(&arena, slice_of("box")), SLICE_LITERAL("cbox") },
-        { garbage_key(&arena, 0x0102030405060708), SLICE_LITERAL("g\1\2\3\4\5\6\7\x8") },
         { blob_partition(&arena, 0x0102030405060708), SLICE_LITERAL("B\1\2\3\4\5\6\7\x8\0\0") },
         { blob_key(&arena, slice_of("n")), SLICE_LITERAL("bn\0\xff\xff\xff\xff\xff\xff\xff\xff") },
         { content_key(&arena, 258), SLICE_LITERAL("d\0\0\0\0\0\0\1\2") },
@@ -165,6 +164,69 @@ static void keys_sort_as_names_do_and_give_the_name_back(void **state)
     }
 }
 
+static void keys_of_history_are_in_the_order_of_time_and_give_back_what_they_say(void **state)
+{
+    (void)state;
+    struct test_random random = test_seed();
+    for (int i = 0; i < 20000; i++) {
+        const struct slice a = random_name(&random);
+        const struct slice b = random_name(&random);
+        const uint64_t tick = random_number(&random);
+        const struct slice key = history_key(&arena, a, tick, 'd');
+        struct slice name;
+        struct slice found;
+        uint64_t found_tick;
+        char kind;
+        int64_t expires_at;
+        assert_int_equal(history_key_parse(key, &name, &found_tick, &kind), OK);
+        assert_true(slice_equal(name, a));
+        assert_true(found_tick == tick && kind == 'd');
+        assert_true(slice_compare(key, history_key(&arena, a, tick, 'v')) < 0);
+        assert_true(tick == UINT64_MAX ||
+                    slice_compare(key, history_key(&arena, a, tick + 1, 'd')) < 0);
+        if (!slice_equal(a, b))
+            assert_int_equal(sign(slice_compare(key, history_key(&arena, b, 1, 'v'))),
+                             sign(slice_compare(a, b)));
+        assert_true(slice_starts_with(key, history_prefix(&arena, a)));
+        assert_true(slice_starts_with(key, history_key_prefix(&arena, a)));
+
+        const int64_t at = 1 + (int64_t)random_below(&random, UINT32_MAX);
+        const struct slice expiry = expiry_key(&arena, at, key);
+        assert_int_equal(expiry_key_parse(&arena, expiry, &expires_at, &found), OK);
+        assert_int_equal(expires_at, at);
+        assert_true(slice_equal(found, key));
+        assert_true(
+            slice_compare(expiry, expiry_key(&arena, at + 1, history_key(&arena, b, 1, 'd'))) < 0);
+        arena_clear(&arena);
+    }
+}
+
+static void a_key_that_is_of_no_history_is_corrupt(void **state)
+{
+    (void)state;
+    struct slice name;
+    uint64_t tick;
+    char kind;
+    int64_t expires_at;
+    static const struct slice wrong[] = {
+        SLICE_LITERAL(""),
+        SLICE_LITERAL("h"),
+        SLICE_LITERAL("h\0\xff\xff\xff\xff\xff\xff\xff\xff"
+                      "d"), /* no name */
+        SLICE_LITERAL("hnX\xff\xff\xff\xff\xff\xff\xff\xff"
+                      "d"),
+        SLICE_LITERAL("bn\0\xff\xff\xff\xff\xff\xff\xff\xff"
+                      "d"),
+        SLICE_LITERAL("e"),
+        SLICE_LITERAL("e\0\0\0\0\0\0\0\1nX\xff\xff\xff\xff\xff\xff\xff\xff"
+                      "d"),
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(history_key_parse(wrong[i], &name, &tick, &kind), ERR_CORRUPT);
+        assert_int_equal(expiry_key_parse(&arena, wrong[i], &expires_at, &name), ERR_CORRUPT);
+    }
+}
+
 static void a_key_that_is_no_blobs_is_corrupt(void **state)
 {
     (void)state;
@@ -181,18 +243,6 @@ static void a_key_that_is_no_blobs_is_corrupt(void **state)
         assert_int_equal(blob_key_name(wrong[i], &name, &snapshot), ERR_CORRUPT);
 }
 
-static void a_garbage_key_names_its_incarnation(void **state)
-{
-    (void)state;
-    uint64_t incarnation = 0;
-    assert_true(garbage_key_incarnation(garbage_key(&arena, UINT64_MAX - 1), &incarnation));
-    assert_true(incarnation == UINT64_MAX - 1);
-    assert_false(garbage_key_incarnation(slice_of("g1234567"), &incarnation));
-    assert_false(garbage_key_incarnation(slice_of("g123456789"), &incarnation));
-    assert_false(garbage_key_incarnation(slice_of("c12345678"), &incarnation));
-    assert_false(garbage_key_incarnation((struct slice){ 0 }, &incarnation));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,7 +255,8 @@ int main(void)
         cmocka_unit_test(keys_of_the_longest_names_fit_the_partition_layer),
         cmocka_unit_test(keys_sort_as_names_do_and_give_the_name_back),
         cmocka_unit_test(a_key_that_is_no_blobs_is_corrupt),
-        cmocka_unit_test(a_garbage_key_names_its_incarnation),
+        cmocka_unit_test(keys_of_history_are_in_the_order_of_time_and_give_back_what_they_say),
+        cmocka_unit_test(a_key_that_is_of_no_history_is_corrupt),
     };
     return cmocka_run_group_tests(tests, quiet, clear);
 }

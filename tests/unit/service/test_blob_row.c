@@ -93,6 +93,12 @@ static struct blob random_blob(struct test_random *random)
         .lease = random_lease(random),
     };
     if (random_below(random, 2) == 0)
+        blob.version_id = 1 + (int64_t)(random_number(random) % (uint64_t)CLOCK_TICKS_MAX);
+    if (random_below(random, 2) == 0) {
+        blob.deleted_at = 1 + (int64_t)random_below(random, UINT32_MAX);
+        blob.expires_at = blob.deleted_at + (int64_t)random_below(random, UINT32_MAX);
+    }
+    if (random_below(random, 2) == 0)
         blob.properties.content_md5 = arena_copy(&arena, slice_of("sixteen bytes..."));
     for (size_t left = random_below(random, 6); left > 0; left--)
         metadata_append(&blob.metadata, &arena,
@@ -120,6 +126,9 @@ static void assert_blob_equal(const struct blob *a, const struct blob *b)
     assert_true(a->block_count == b->block_count);
     assert_true(a->sealed == b->sealed);
     assert_true(a->sequence_number == b->sequence_number);
+    assert_true(a->version_id == b->version_id);
+    assert_true(a->deleted_at == b->deleted_at);
+    assert_true(a->expires_at == b->expires_at);
     assert_content_equal(&a->content, &b->content);
     assert_true(slice_equal(a->properties.content_type, b->properties.content_type));
     assert_true(slice_equal(a->properties.content_encoding, b->properties.content_encoding));

@@ -4,10 +4,12 @@
  */
 #include "base/log.h"
 #include "service/blob/block.h"
+
+#include "service/blob/fsck.h"
 #include "service/blob/segments.h"
-#include "service/blob/sweeper.h"
 #include "service/limits.h"
 #include "service/row.h"
+#include "service/sweeper.h"
 #include "service_fixture.h"
 #include "test_random.h"
 
@@ -383,6 +385,66 @@ static void leases_guard_blocks_and_lists(void **state)
     }
 }
 
+static enum err lease_as(struct service_fixture *fixture, enum lease_action action,
+                         struct blob_lease *lease)
+{
+    lease->lease =
+        (struct lease_request){ .action = action, .proposed_id = A, .id = A, .duration_sec = 15 };
+    return blob_lease_await(fixture, "blob", lease);
+}
+
+static void a_blob_of_uncommitted_blocks_alone_can_be_leased(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct blob_lease lease = { 0 };
+    struct blob blob;
+    container_make(fixture, "box");
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_ACQUIRE, &lease), ERR_BLOB_NOT_FOUND);
+    put_text(fixture, "1", "one");
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_ACQUIRE, &lease), OK);
+    assert_true(lease.etag > 0);
+    assert_int_equal(blob_read_record(fixture, "blob", &blob), ERR_BLOB_NOT_FOUND);
+
+    struct block_put with_id = { .change = { .has_lease_id = true, .lease_id = A } };
+    struct block_put with_other = { .change = { .has_lease_id = true, .lease_id = B } };
+    struct block_put without = { 0 };
+    const struct slice id = slice_of("2");
+    const struct slice text = slice_of("two");
+    assert_int_equal(put_block_with(fixture, "blob", id, text, &without), ERR_LEASE_ID_MISSING);
+    assert_int_equal(put_block_with(fixture, "blob", id, text, &with_other),
+                     ERR_LEASE_ID_MISMATCH_BLOB);
+    assert_int_equal(put_block_with(fixture, "blob", id, text, &with_id), OK);
+    assert_int_equal(remove_blob(fixture, "blob"), ERR_LEASE_ID_MISSING);
+    assert_int_equal(commit(fixture, "l1 l2"), ERR_LEASE_ID_MISSING);
+    struct blob_change whole = { 0 };
+    assert_int_equal(blob_put_into(fixture, "box", "blob", text, &whole), ERR_LEASE_ID_MISSING);
+    assert_string_equal(listed(fixture, "blob"), "u1:3 u2:3 ");
+
+    /* The blob that is made has the lease. */
+    struct block_list_put put = { .change = { .has_lease_id = true, .lease_id = A } };
+    assert_int_equal(commit_with(fixture, "blob", "l1 l2", &put), OK);
+    assert_int_equal(blob_read_record(fixture, "blob", &blob), OK);
+    assert_true(lease_is_locked(&blob.lease));
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_RELEASE, &lease), OK);
+    assert_text(fixture, "onetwo");
+}
+
+static void the_lease_of_uncommitted_blocks_goes_with_them(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct blob_lease lease = { 0 };
+    container_make(fixture, "box");
+    put_text(fixture, "1", "one");
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_ACQUIRE, &lease), OK);
+    struct blob_change change = { .has_lease_id = true, .lease_id = A };
+    assert_int_equal(blob_await(fixture, "blob", blob_delete, &change), OK);
+    put_text(fixture, "1", "one");
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_RENEW, &lease), ERR_LEASE_ACTION_ID_MISMATCH);
+    assert_int_equal(lease_as(fixture, LEASE_ACTION_ACQUIRE, &lease), OK);
+    fixture_advance_ms(fixture, 15001);
+    assert_int_equal(commit(fixture, "l1"), OK);
+}
+
 static void conditions_decide_about_a_list(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -635,6 +697,92 @@ static void expired_blocks_go_in_several_updates_if_they_are_many(void **state)
     fixture_advance_ms(fixture, WEEK_MS + 1000);
     assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
     assert_int_equal(row_count(fixture), 0);
+}
+
+enum {
+    MANY = 300, /* more than are removed at once, or by one update of the sweeper */
+};
+
+static void put_many(struct service_fixture *fixture, size_t from, size_t count, char byte)
+{
+    for (size_t i = from; i < from + count; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "%04zu", i);
+        /* Some in rows and some in extents. */
+        const size_t len = i % 2 == 0 ? 5 : FIXTURE_INLINE_BYTES + 1;
+        assert_int_equal(put_block(fixture, "blob", id, bytes_of_len(fixture, len, byte)), OK);
+    }
+}
+
+static void fail_finding(void *arg, const char *words)
+{
+    (void)arg;
+    fail_msg("%s", words);
+}
+
+static void assert_holds_together(struct service_fixture *fixture)
+{
+    const struct fsck_request request = { .store = fixture->service.store,
+                                          .finding = fail_finding };
+    struct fsck_summary summary;
+    fsck_run(&request, &summary);
+}
+
+static void very_many_are_discarded_at_once_and_removed_later(void **state)
+{
+    struct service_fixture *fixture = *state;
+    container_make(fixture, "box");
+    const uint64_t disk_bytes = io_memory_bytes(fixture->io);
+    put_many(fixture, 0, MANY, 'x');
+    const size_t before = row_count(fixture);
+    blob_put_text(fixture, "blob", "x");
+    /* The record and its bytes; the row about the blocks went and another came. */
+    assert_int_equal(row_count(fixture), before + 2);
+    assert_string_equal(listed(fixture, "blob"), "");
+    assert_int_equal(commit(fixture, "l0000"), ERR_INVALID_BLOCK_LIST);
+    assert_holds_together(fixture);
+
+    /* Blocks of the same ids, while the old ones are there: they do not mix. */
+    put_text(fixture, "0000", "new");
+    assert_string_equal(listed(fixture, "blob"), "u0000:3 ");
+    assert_holds_together(fixture);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    assert_string_equal(listed(fixture, "blob"), "u0000:3 ");
+    assert_int_equal(commit(fixture, "u0000"), OK);
+    assert_text(fixture, "new");
+    assert_holds_together(fixture);
+    assert_int_equal(remove_blob(fixture, "blob"), OK);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    assert_int_equal(row_count(fixture), 0);
+    partition_reclaim(fixture->service.store);
+    assert_int_equal(io_memory_bytes(fixture->io), disk_bytes);
+}
+
+static void a_short_list_among_very_many_keeps_what_it_names(void **state)
+{
+    struct service_fixture *fixture = *state;
+    container_make(fixture, "box");
+    const uint64_t disk_bytes = io_memory_bytes(fixture->io);
+    put_many(fixture, 0, MANY, 'x');
+    put_text(fixture, "0007", "seven ");
+    put_text(fixture, "0299", "last");
+    assert_int_equal(commit(fixture, "u0007 l0299 u0007"), OK);
+    assert_text(fixture, "seven lastseven ");
+    assert_string_equal(listed(fixture, "blob"), "c0007:6 c0299:4 c0007:6 ");
+    assert_holds_together(fixture);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    partition_reclaim(fixture->service.store);
+    assert_text(fixture, "seven lastseven ");
+    assert_holds_together(fixture);
+    /* A kind that only looks among the committed does not see uncommitted ones. */
+    put_many(fixture, 0, MANY, 'y');
+    assert_int_equal(commit(fixture, "c0007 c0299"), OK);
+    assert_text(fixture, "seven last");
+    assert_int_equal(remove_blob(fixture, "blob"), OK);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    assert_int_equal(row_count(fixture), 0);
+    partition_reclaim(fixture->service.store);
+    assert_int_equal(io_memory_bytes(fixture->io), disk_bytes);
 }
 
 static void a_deleted_container_takes_them_along(void **state)
@@ -960,6 +1108,8 @@ int main(void)
         ON_ROCKSDB(a_list_may_be_as_long_as_the_limit_and_no_longer),
         ON_ALL_ENGINES(a_list_sets_properties_and_metadata_and_keeps_lease_and_creation),
         ON_ALL_ENGINES(leases_guard_blocks_and_lists),
+        ON_ALL_ENGINES(a_blob_of_uncommitted_blocks_alone_can_be_leased),
+        ON_MEMORY(the_lease_of_uncommitted_blocks_goes_with_them),
         ON_ALL_ENGINES(conditions_decide_about_a_list),
         ON_MEMORY(other_types_of_blobs_have_no_blocks),
         ON_ALL_ENGINES(all_uncommitted_ids_of_a_blob_have_one_length),
@@ -971,6 +1121,8 @@ int main(void)
         ON_MEMORY(a_blob_of_uncommitted_blocks_alone_can_be_deleted),
         ON_ALL_ENGINES(they_expire_a_week_after_the_last_was_put),
         ON_MEMORY(expired_blocks_go_in_several_updates_if_they_are_many),
+        ON_ALL_ENGINES(very_many_are_discarded_at_once_and_removed_later),
+        ON_ALL_ENGINES(a_short_list_among_very_many_keeps_what_it_names),
         ON_MEMORY(a_deleted_container_takes_them_along),
         ON_ALL_ENGINES(a_list_is_read_with_its_lease),
         ON_ALL_ENGINES(a_blob_put_as_a_whole_has_no_blocks),

@@ -11,7 +11,7 @@
 #include "service/blob/page.h"
 #include "service/blob/segments.h"
 #include "service/blob/snapshot.h"
-#include "service/blob/sweeper.h"
+#include "service/sweeper.h"
 #include "service_fixture.h"
 
 static const struct uuid A = { .bytes = { 0xA } };
@@ -436,6 +436,31 @@ static void a_long_list_is_copied_in_steps(void **state)
     assert_all_gone(fixture);
 }
 
+/* Two append blobs cannot share a list, so it is copied in steps within a container, too. */
+static void a_long_append_blob_is_copied_in_steps(void **state)
+{
+    struct service_fixture *fixture = with_containers(state);
+    const size_t count = CLONE_STEP_ENTRIES + 10;
+    create_append(fixture, "source");
+    for (size_t i = 0; i < count; i++)
+        append(fixture, "box", "source", slice_of(i % 2 == 0 ? "even" : "odd"));
+    const struct slice bytes = bytes_now(fixture, "box", "source");
+    assert_int_equal(copy(fixture, "box", "source", "box", "copy"), OK);
+    append(fixture, "box", "source", slice_of("more"));
+    append(fixture, "box", "copy", slice_of("else"));
+    assert_int_equal(record_of(fixture, "box", "copy").block_count, count + 1);
+    assert_int_equal(remove_blob(fixture, "box", "source"), OK);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    partition_reclaim(fixture->service.store);
+    struct strbuf expected;
+    strbuf_init(&expected, &fixture->arena);
+    strbuf_add(&expected, bytes);
+    strbuf_add_text(&expected, "else");
+    assert_has(fixture, "box", "copy", strbuf_slice(&expected));
+    assert_int_equal(remove_blob(fixture, "box", "copy"), OK);
+    assert_all_gone(fixture);
+}
+
 struct step_update {
     struct partition_update update;
     struct clone clone;
@@ -850,6 +875,46 @@ static void snapshots_of_incremental_copies_differ_as_those_of_the_source(void *
     assert_all_gone(fixture);
 }
 
+static void the_destination_of_incremental_copies_is_for_them_alone(void **state)
+{
+    struct service_fixture *fixture = with_containers(state);
+    int64_t made;
+    create_pages(fixture, "disk", 16 * PAGE_BYTES);
+    write_pages(fixture, "box", "disk", 0, 8, 'a');
+    const int64_t first = take_snapshot(fixture, "disk");
+    assert_int_equal(copy_incrementally(fixture, first, "box", "u", &made), OK);
+    const struct slice before = fixture_dump(fixture);
+
+    struct blob blob;
+    struct slice bytes;
+    struct blob_name name = blob_named("box", "backup");
+    assert_int_equal(read_blob(fixture, name, &blob, &bytes), ERR_INCREMENTAL_BLOB);
+    struct blob_change change = { 0 };
+    assert_int_equal(blob_await(fixture, "backup", blob_set_metadata, &change),
+                     ERR_INCREMENTAL_BLOB);
+    change = (struct blob_change){ 0 };
+    assert_int_equal(blob_await(fixture, "backup", blob_set_properties, &change),
+                     ERR_INCREMENTAL_BLOB);
+    change = (struct blob_change){ 0 };
+    assert_int_equal(blob_put_into(fixture, "box", "backup", slice_of("x"), &change),
+                     ERR_INCREMENTAL_BLOB);
+    struct blob_lease lease = {
+        .lease = { .action = LEASE_ACTION_ACQUIRE, .proposed_id = A, .duration_sec = 15 }
+    };
+    assert_int_equal(blob_lease_await(fixture, "backup", &lease), ERR_INCREMENTAL_BLOB);
+    assert_int_equal(copy(fixture, "box", "backup", "box", "other"), ERR_INCREMENTAL_BLOB);
+    assert_int_equal(copy(fixture, "box", "disk", "box", "backup"), ERR_INCREMENTAL_BLOB);
+    fixture_assert_unchanged(fixture, before);
+
+    /* Its snapshots are as others are. */
+    name.snapshot = made;
+    assert_int_equal(read_blob(fixture, name, &blob, &bytes), OK);
+    struct copy_change request = { 0 };
+    assert_int_equal(copy_with(fixture, name, blob_named("crate", "restored"), &request), OK);
+    assert_has(fixture, "crate", "restored", bytes);
+    assert_int_equal(remove_blob(fixture, "box", "backup"), OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -872,6 +937,8 @@ int main(void)
         ON_ALL_ENGINES(a_copy_that_was_pending_has_failed_after_a_restart),
         ON_ALL_ENGINES(a_copy_into_a_container_that_is_deleted_leaves_nothing),
         ON_ALL_ENGINES(snapshots_of_incremental_copies_differ_as_those_of_the_source),
+        ON_ALL_ENGINES(the_destination_of_incremental_copies_is_for_them_alone),
+        ON_ALL_ENGINES(a_long_append_blob_is_copied_in_steps),
     };
     return cmocka_run_group_tests_name("copy", tests, quiet, NULL);
 }

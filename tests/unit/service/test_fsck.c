@@ -13,9 +13,9 @@
 #include "service/blob/page.h"
 #include "service/blob/segments.h"
 #include "service/blob/snapshot.h"
-#include "service/blob/sweeper.h"
 #include "service/blob/tag_index.h"
 #include "service/row.h"
+#include "service/sweeper.h"
 #include "service_fixture.h"
 
 enum {
@@ -940,8 +940,10 @@ static void a_wrong_number_of_blocks_is_found(void **state)
     struct service_fixture *fixture = *state;
     fill(fixture);
     put_block(fixture, "more", "a", SMALL);
-    put_row(fixture, uncommitted_key(&fixture->arena, slice_of("blocks")),
-            get_row(fixture, uncommitted_key(&fixture->arena, slice_of("more"))));
+    const struct slice key = uncommitted_key(&fixture->arena, slice_of("more"));
+    const struct slice before = get_row(fixture, key);
+    put_block(fixture, "more", "b", LARGE);
+    put_row(fixture, key, before);
     assert_finding(fixture,
                    "its uncommitted blocks are 2 of 5050 bytes, and their row says 1 of 50");
 }
@@ -951,7 +953,11 @@ static void a_damaged_block_is_found(void **state)
     struct service_fixture *fixture = *state;
     container_make(fixture, "box");
     put_block(fixture, "blocks", "a", LARGE);
-    put_row(fixture, block_key(&fixture->arena, slice_of("blocks"), slice_of("a")),
+    struct uncommitted uncommitted;
+    const struct slice name = slice_of("blocks");
+    const struct slice row = get_row(fixture, uncommitted_key(&fixture->arena, name));
+    assert_int_equal(uncommitted_decode(row, &uncommitted), OK);
+    put_row(fixture, block_key(&fixture->arena, name, uncommitted.created_at, slice_of("a")),
             slice_of("nonsense"));
     assert_findings(fixture, "box/blocks: an uncommitted block is damaged", "whom nothing names");
 }

@@ -170,10 +170,37 @@ static void a_copy_shares_no_memory(void **state)
     assert_true(slice_is(copy.pairs[0].value, "value"));
 }
 
+static struct metadata pairs_of(const char *first, const char *value, const char *second)
+{
+    struct metadata metadata = { 0 };
+    metadata_append(&metadata, &arena, (struct metadata_pair){ slice_of(first), slice_of(value) });
+    metadata_append(&metadata, &arena, (struct metadata_pair){ slice_of(second), slice_of("2") });
+    return metadata;
+}
+
+static void metadata_is_equal_whatever_its_order_and_the_case_of_names(void **state)
+{
+    (void)state;
+    const struct metadata none = { 0 };
+    const struct metadata metadata = pairs_of("a", "2", "b");
+    const struct metadata same = pairs_of("B", "2", "A");
+    const struct metadata other_value = pairs_of("a", "3", "b");
+    const struct metadata other_name = pairs_of("a", "2", "c");
+    const struct metadata fewer = { metadata.pairs, 1 };
+    assert_true(metadata_equal(&none, &none));
+    assert_true(metadata_equal(&metadata, &same));
+    assert_false(metadata_equal(&metadata, &other_value));
+    assert_false(metadata_equal(&metadata, &other_name));
+    assert_false(metadata_equal(&metadata, &fewer));
+    assert_false(metadata_equal(&fewer, &metadata));
+    assert_false(metadata_equal(&metadata, &none));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identifiers_are_names),
+        cmocka_unit_test(metadata_is_equal_whatever_its_order_and_the_case_of_names),
         cmocka_unit_test(other_texts_are_not),
         cmocka_unit_test(names_that_differ_in_case_alone_are_one_name),
         cmocka_unit_test(names_and_values_share_one_limit),

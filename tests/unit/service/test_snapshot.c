@@ -3,8 +3,9 @@
  * and listing against a simple model.
  */
 #include "base/log.h"
+#include "service/blob/fsck.h"
 #include "service/blob/snapshot.h"
-#include "service/blob/sweeper.h"
+#include "service/sweeper.h"
 #include "service_fixture.h"
 #include "test_random.h"
 
@@ -454,6 +455,138 @@ static void a_listing_of_blobs_shows_no_snapshots(void **state)
         check_listing(fixture, &model, false, page_len);
 }
 
+/* --- very many --- */
+
+enum {
+    MANY = 300, /* more than one update of the sweeper removes */
+};
+
+static size_t count_rows(struct service_fixture *fixture, const char *prefix)
+{
+    struct arena arena = { 0 };
+    struct slice partition;
+    const struct container_name name = container_named("box");
+    assert_int_equal(container_find_blobs(&fixture->service, &arena, &name, &partition), OK);
+    struct partition_view view;
+    partition_view_open(fixture->service.store, partition, &view);
+    struct cursor *cursor = partition_view_scan(&view, slice_of(prefix), (struct slice){ 0 });
+    struct slice key;
+    struct slice row;
+    size_t count = 0;
+    while (cursor_next(cursor, &key, &row) == OK)
+        count++;
+    cursor_free(cursor);
+    partition_view_close(&view);
+    arena_release(&arena);
+    return count;
+}
+
+static void fail_finding(void *arg, const char *words)
+{
+    (void)arg;
+    fail_msg("%s", words);
+}
+
+static void assert_holds_together(struct service_fixture *fixture)
+{
+    const struct fsck_request request = { .store = fixture->service.store,
+                                          .finding = fail_finding };
+    struct fsck_summary summary;
+    fsck_run(&request, &summary);
+}
+
+static void put_many(struct service_fixture *fixture, int64_t snapshots[MANY])
+{
+    put_filled(fixture, names[1], 5000, 'x');
+    for (size_t i = 0; i < MANY; i++)
+        snapshots[i] = take_snapshot(fixture, names[1]);
+}
+
+static void assert_gone(struct service_fixture *fixture, const int64_t snapshots[MANY])
+{
+    for (size_t i = 0; i < MANY; i++) {
+        struct blob blob;
+        struct slice bytes;
+        assert_int_equal(read_snapshot(fixture, names[1], snapshots[i], &blob, &bytes),
+                         ERR_BLOB_NOT_FOUND);
+        assert_int_equal(remove_with(fixture, names[1], snapshots[i], BLOB_SNAPSHOTS_NONE),
+                         ERR_BLOB_NOT_FOUND);
+    }
+}
+
+static void very_many_snapshots_go_at_once_and_their_records_later(void **state)
+{
+    struct service_fixture *fixture = *state;
+    int64_t snapshots[MANY];
+    struct model model = { 0 };
+    container_make(fixture, "box");
+    put_filled(fixture, names[0], 5, 'x');
+    put_filled(fixture, names[2], 5, 'x');
+    put_many(fixture, snapshots);
+    for (size_t i = 0; i < 3; i++)
+        model_insert(&model, i, 0, 'x');
+    const size_t before = count_rows(fixture, "");
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_ONLY), OK);
+    assert_int_equal(count_rows(fixture, ""), before + 1);
+    assert_gone(fixture, snapshots);
+    check_listing(fixture, &model, true, 2);
+    check_listing(fixture, &model, false, 2);
+    assert_holds_together(fixture);
+
+    /* One that is taken now is there. */
+    model_insert(&model, 1, take_snapshot(fixture, names[1]), 'x');
+    check_listing(fixture, &model, true, 1);
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_NONE), ERR_SNAPSHOTS_PRESENT);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    assert_int_equal(count_rows(fixture, "o"), 0);
+    assert_int_equal(count_rows(fixture, "b"), 4);
+    check_listing(fixture, &model, true, 1);
+    assert_holds_together(fixture);
+}
+
+static void a_blob_made_anew_has_none_of_the_snapshots_that_went_with_the_old(void **state)
+{
+    struct service_fixture *fixture = *state;
+    int64_t snapshots[MANY];
+    struct model model = { 0 };
+    container_make(fixture, "box");
+    const uint64_t disk_bytes = io_memory_bytes(fixture->io);
+    put_many(fixture, snapshots);
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_INCLUDE), OK);
+    check_listing(fixture, &model, true, 10);
+    check_listing(fixture, &model, false, 10);
+    assert_gone(fixture, snapshots);
+    assert_holds_together(fixture);
+    put_filled(fixture, names[1], 5, 'y');
+    model_insert(&model, 1, 0, 'y');
+    check_listing(fixture, &model, true, 10);
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_NONE), OK);
+    /* Twice the same, before the sweeper comes. */
+    put_many(fixture, snapshots);
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_INCLUDE), OK);
+    assert_gone(fixture, snapshots);
+    assert_holds_together(fixture);
+    assert_int_equal(sweeper_pass_marked(&fixture->service), OK);
+    assert_int_equal(count_rows(fixture, ""), 0);
+    partition_reclaim(fixture->service.store);
+    assert_int_equal(io_memory_bytes(fixture->io), disk_bytes);
+}
+
+static void a_deleted_container_takes_snapshots_along_that_are_gone_already(void **state)
+{
+    struct service_fixture *fixture = *state;
+    int64_t snapshots[MANY];
+    container_make(fixture, "box");
+    const uint64_t disk_bytes = io_memory_bytes(fixture->io);
+    put_many(fixture, snapshots);
+    assert_int_equal(remove_with(fixture, names[1], 0, BLOB_SNAPSHOTS_ONLY), OK);
+    assert_int_equal(container_remove(fixture, "box"), OK);
+    assert_int_equal(sweeper_pass(&fixture->service, slice_of(FIXTURE_ACCOUNT_NAME)), OK);
+    partition_reclaim(fixture->service.store);
+    assert_int_equal(io_memory_bytes(fixture->io), disk_bytes);
+    assert_holds_together(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +598,9 @@ int main(void)
         ON_MEMORY(snapshots_of_a_deleted_container_are_reclaimed),
         ON_ALL_ENGINES(snapshots_and_their_listings_are_as_the_model_says),
         ON_MEMORY(a_listing_of_blobs_shows_no_snapshots),
+        ON_ALL_ENGINES(very_many_snapshots_go_at_once_and_their_records_later),
+        ON_MEMORY(a_blob_made_anew_has_none_of_the_snapshots_that_went_with_the_old),
+        ON_MEMORY(a_deleted_container_takes_snapshots_along_that_are_gone_already),
     };
     return cmocka_run_group_tests(tests, quiet, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * test_sweeper.c - deleted containers are reclaimed: their rows, and the space of their payloads.
  */
-#include "service/blob/sweeper.h"
+#include "service/sweeper.h"
 
 #include <sched.h>
 

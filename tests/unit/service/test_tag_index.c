@@ -3,7 +3,7 @@
  * scan of all blobs.
  */
 #include "base/log.h"
-#include "service/blob/sweeper.h"
+#include "service/sweeper.h"
 #include "service/blob/tag_index.h"
 #include "service_fixture.h"
 #include "test_random.h"

@@ -4,8 +4,8 @@
  *
  * The calling thread waits, so these are never called by a worker or a committer.
  */
-#ifndef SERVICE_BLOB_BACKGROUND_H
-#define SERVICE_BLOB_BACKGROUND_H
+#ifndef SERVICE_BACKGROUND_H
+#define SERVICE_BACKGROUND_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "service/blob/background.h"
+#include "service/background.h"
 
 static void waited_done(void *arg, enum err err)
 {
