@@ -114,10 +114,29 @@ static void print_finding(void *arg, const char *words)
 static void print_summary(const struct fsck_summary *summary)
 {
     const uint64_t contents = summary->dropped_count + summary->unfinished_count;
+    if (summary->deleted_queue_count > 0)
+        printf("fsck: the server will reclaim: %" PRIu64 " queues\n", summary->deleted_queue_count);
+    if (summary->deleted_table_count > 0)
+        printf("fsck: the server will reclaim: %" PRIu64 " tables\n", summary->deleted_table_count);
+    if (summary->deleted_share_count > 0)
+        printf("fsck: the server will reclaim: %" PRIu64 " shares\n", summary->deleted_share_count);
     if (summary->deleted_container_count + contents + summary->reclaimable_bytes > 0)
         printf("fsck: the server will reclaim: %" PRIu64 " containers, %" PRIu64
                " contents, %" PRIu64 " bytes\n",
                summary->deleted_container_count, contents, summary->reclaimable_bytes);
+    if (summary->kept_count > 0)
+        printf("fsck: %" PRIu64 " versions and soft-deleted blobs\n", summary->kept_count);
+    if (summary->queue_count > 0)
+        printf("fsck: %" PRIu64 " queues, %" PRIu64 " messages\n", summary->queue_count,
+               summary->message_count);
+    if (summary->table_count > 0)
+        printf("fsck: %" PRIu64 " tables, %" PRIu64 " entities\n", summary->table_count,
+               summary->entity_count);
+    if (summary->share_count + summary->kept_share_count > 0)
+        printf("fsck: %" PRIu64 " shares, %" PRIu64 " snapshots, %" PRIu64
+               " soft-deleted shares, %" PRIu64 " directories and files\n",
+               summary->share_count, summary->share_snapshot_count, summary->kept_share_count,
+               summary->node_count);
     printf("fsck: %" PRIu64 " containers, %" PRIu64 " blobs, %" PRIu64 " bytes in %" PRIu64
            " extents: ",
            summary->container_count, summary->blob_count, summary->live_bytes,

@@ -30,9 +30,11 @@
 #include "partition/partition.h"
 #include "service/account.h"
 #include "service/blob/copy.h"
-#include "service/blob/sweeper.h"
+#include "service/file/open_table.h"
+#include "service/file/open_timer.h"
 #include "service/limits.h"
 #include "service/service.h"
+#include "service/sweeper.h"
 #include "stream/stream.h"
 
 /* Everything that is open, in the order it was opened. */
@@ -45,11 +47,13 @@ struct program {
     struct clock clock;
     struct stream *stream;
     struct partition_store *store;
+    struct open_table *opens;
+    struct open_timer *open_timer;
     struct service service;
     struct http_fetcher *fetcher;
-    struct http_context http;
+    struct http_context http[HTTP_SERVICE_COUNT];
     struct tls_files tls;
-    struct http_server *blob_server;
+    struct http_server *servers[HTTP_SERVICE_COUNT];
     struct http_server *admin_server;
 };
 
@@ -111,18 +115,48 @@ static bool is_loopback_host(const char *host)
     return loopback;
 }
 
+/* Where a service listens. */
+struct listener_config {
+    const char *title;
+    const char *host;
+    uint16_t port;
+    uint32_t idle_sec;
+};
+
+static struct listener_config listener_config(const struct config *config, enum http_service_id id)
+{
+    const struct listener_config listeners[HTTP_SERVICE_COUNT] = {
+        [HTTP_SERVICE_OF_BLOBS] = { "Blob", config->blob_host, config->blob_port,
+                                    config->blob_keep_alive_sec },
+        [HTTP_SERVICE_OF_QUEUES] = { "Queue", config->queue_host, config->queue_port,
+                                     config->queue_keep_alive_sec },
+        [HTTP_SERVICE_OF_TABLES] = { "Table", config->table_host, config->table_port,
+                                     config->table_keep_alive_sec },
+        [HTTP_SERVICE_OF_FILES] = { "File", config->file_host, config->file_port,
+                                    config->file_keep_alive_sec },
+    };
+    return listeners[id];
+}
+
 /* Everybody knows that key: it is no protection where others can reach the listener. */
 static enum err check_well_known_key(const struct program *program)
 {
     const struct config *config = &program->config;
-    if (!account_list_has_well_known_key(program->accounts) || config->allow_well_known_key ||
-        is_loopback_host(config->blob_host))
+    if (!account_list_has_well_known_key(program->accounts) || config->allow_well_known_key)
         return OK;
-    log_error("main",
-              "--blobHost %s can be reached from other machines, and the well-known account key is "
-              "public; set AZURITE_ACCOUNTS to accounts of your own, or pass --allowWellKnownKey",
-              config->blob_host);
-    return ERR_INVALID_INPUT;
+    for (size_t i = 0; i < HTTP_SERVICE_COUNT; i++) {
+        const enum http_service_id id = (enum http_service_id)i;
+        const char *host = listener_config(config, id).host;
+        if (is_loopback_host(host))
+            continue;
+        log_error("main",
+                  "--%sHost %s can be reached from other machines, and the well-known account key "
+                  "is public; set AZURITE_ACCOUNTS to accounts of your own, or pass "
+                  "--allowWellKnownKey",
+                  http_service_get(id)->name, host);
+        return ERR_INVALID_INPUT;
+    }
+    return OK;
 }
 
 /* --- opening, from the bottom up --- */
@@ -140,6 +174,18 @@ static void explain_location(const char *location, enum err err)
         log_error("main", "%s cannot be opened: %s", location, error_text(err));
 }
 
+/* Metadata that is not in the cache is read from files and unpacked, at several times the cost. */
+static uint64_t cache_bytes(const struct config *config)
+{
+    const uint64_t mib = 1024 * 1024;
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    if (config->cache_bytes > 0 || pages <= 0 || page_bytes <= 0)
+        return config->cache_bytes;
+    const uint64_t share = (uint64_t)pages * (uint64_t)page_bytes / 16;
+    return share < 64 * mib ? 64 * mib : share > 1024 * mib ? 1024 * mib : share;
+}
+
 static enum err open_disk(struct program *program)
 {
     const char *location = program->config.location;
@@ -152,7 +198,7 @@ static enum err open_disk(struct program *program)
         .clock = &program->clock,
         .stream = program->stream,
         .committers = program->config.committers,
-        .cache_bytes = program->config.cache_bytes,
+        .cache_bytes = cache_bytes(&program->config),
     };
     if (err == OK)
         err = partition_open_rocksdb(location, &options, &program->store);
@@ -178,13 +224,18 @@ static enum err open_memory(struct program *program)
 
 static enum err open_service(struct program *program)
 {
+    program->opens = open_table_new(&program->clock);
     program->service = (struct service){
+        .opens = program->opens,
         .store = program->store,
         .stream = program->stream,
         .clock = &program->clock,
         .inline_payload_bytes = program->config.inline_payload_bytes,
+        .blob_versioning = program->config.blob_versioning,
     };
-    const enum err err = copy_recover(&program->service);
+    enum err err = open_timer_new(program->opens, &program->open_timer);
+    if (err == OK)
+        err = copy_recover(&program->service);
     if (err != OK)
         return err;
     const size_t count = account_list_count(program->accounts);
@@ -202,6 +253,30 @@ static unsigned worker_count(const struct config *config)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
+static enum err open_listener(struct program *program, enum http_service_id id)
+{
+    const struct config *config = &program->config;
+    const struct listener_config listener = listener_config(config, id);
+    program->http[id] = (struct http_context){
+        .kind = http_service_get(id),
+        .service = &program->service,
+        .fetcher = program->fetcher,
+        .accounts = program->accounts,
+        .path_style_only = config->disable_product_style_url,
+        .loose = config->loose,
+    };
+    const struct http_server_options options = {
+        .host = listener.host,
+        .port = listener.port,
+        .workers = worker_count(config),
+        .idle_sec = listener.idle_sec,
+        .certificate = program->tls.certificate,
+        .key = program->tls.key,
+        .key_password = program->tls.key_password,
+    };
+    return http_server_new(&program->http[id], &options, &program->servers[id]);
+}
+
 static enum err open_listeners(struct program *program)
 {
     const struct config *config = &program->config;
@@ -214,23 +289,7 @@ static enum err open_listeners(struct program *program)
     enum err err = http_fetcher_new(&program->fetcher);
     if (err != OK)
         return err;
-    program->http = (struct http_context){
-        .service = &program->service,
-        .fetcher = program->fetcher,
-        .accounts = program->accounts,
-        .path_style_only = config->disable_product_style_url,
-        .loose = config->loose,
-    };
     http_metrics_init();
-    const struct http_server_options blob = {
-        .host = config->blob_host,
-        .port = config->blob_port,
-        .workers = worker_count(config),
-        .idle_sec = config->blob_keep_alive_sec,
-        .certificate = program->tls.certificate,
-        .key = program->tls.key,
-        .key_password = program->tls.key_password,
-    };
     const struct http_server_options admin = {
         .host = config->admin_host,
         .port = config->admin_port,
@@ -238,7 +297,9 @@ static enum err open_listeners(struct program *program)
         .idle_sec = LIMIT_CONNECTION_IDLE_SEC,
     };
     err = http_admin_new(&admin, &program->admin_server);
-    return err == OK ? http_server_new(&program->http, &blob, &program->blob_server) : err;
+    for (size_t i = 0; err == OK && i < HTTP_SERVICE_COUNT; i++)
+        err = open_listener(program, (enum http_service_id)i);
+    return err;
 }
 
 static enum err open_all(struct program *program)
@@ -263,9 +324,11 @@ static void close_listeners(struct program *program)
 {
     /* Requests that wait for a copy source are answered that the server is stopping. */
     http_fetcher_stop(program->fetcher);
-    if (program->blob_server != NULL)
-        http_server_stop(program->blob_server);
-    http_server_free(program->blob_server);
+    for (size_t i = 0; i < HTTP_SERVICE_COUNT; i++) {
+        if (program->servers[i] != NULL)
+            http_server_stop(program->servers[i]);
+        http_server_free(program->servers[i]);
+    }
     if (program->admin_server != NULL)
         http_server_stop(program->admin_server);
     http_server_free(program->admin_server);
@@ -277,8 +340,10 @@ static void close_all(struct program *program)
     http_fetcher_free(program->fetcher);
     http_metrics_release();
     sweeper_free(program->service.sweeper);
+    open_timer_free(program->open_timer);
     if (program->store != NULL)
         partition_close(program->store);
+    open_table_free(program->opens);
     if (program->stream != NULL)
         stream_close(program->stream);
     if (program->io != NULL)
@@ -301,9 +366,12 @@ static const char *name_to_print(const char *invoked)
 static void print_ready(const struct program *program, const char *invoked)
 {
     const struct config *config = &program->config;
-    printf("%s Blob service is successfully listening at %s://%s:%u\n", name_to_print(invoked),
-           program->tls.certificate == NULL ? "http" : "https", config->blob_host,
-           (unsigned)http_server_port(program->blob_server));
+    for (size_t i = 0; i < HTTP_SERVICE_COUNT; i++) {
+        const struct listener_config listener = listener_config(config, (enum http_service_id)i);
+        printf("%s %s service is successfully listening at %s://%s:%u\n", name_to_print(invoked),
+               listener.title, program->tls.certificate == NULL ? "http" : "https", listener.host,
+               (unsigned)http_server_port(program->servers[i]));
+    }
     printf("%s Admin endpoint is listening at http://%s:%u\n", name_to_print(invoked),
            config->admin_host, (unsigned)http_server_port(program->admin_server));
     fflush(stdout);

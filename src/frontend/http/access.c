@@ -10,24 +10,22 @@ static enum err check_sharedkey(struct http_request *request)
         .message = &request->message,
         .account = request->address.account,
         .addressing = request->address.path_style ? AUTH_PATH_STYLE : AUTH_HOST_STYLE,
-        .dialect = AUTH_DIALECT_BLOB_QUEUE_FILE,
+        .dialect = request->context->kind->dialect,
         .is_secondary = request->address.secondary,
         .now = request->received_at,
     };
     return auth_sharedkey_check(&request->arena, &signed_request);
 }
 
-/* The stored access policy a SAS names, as the container has it now. */
+/* The stored access policy a SAS names, as the resource has it now. */
 static enum err find_policy(struct http_request *request, struct slice id,
                             struct sas_policy *policy, bool *found)
 {
-    const struct container_name name = api_container_name(request);
-    struct container container;
-    const enum err err =
-        container_get(request->context->service, &request->arena, &name, NULL, &container);
+    struct access_policies policies;
+    const enum err err = request->context->kind->find_policies(request, &policies);
     if (err != OK)
-        return err == ERR_CONTAINER_NOT_FOUND ? OK : err;
-    const struct access_policy *stored = access_policies_find(&container.policies, id);
+        return err == ERR_NOT_FOUND ? OK : err;
+    const struct access_policy *stored = access_policies_find(&policies, id);
     *found = stored != NULL;
     if (stored != NULL)
         *policy = (struct sas_policy){
@@ -43,12 +41,14 @@ static enum err find_policy(struct http_request *request, struct slice id,
 
 static enum err check_sas(struct http_request *request, struct sas *sas)
 {
-    enum err err = auth_sas_parse(&request->message, sas);
+    const struct http_service *kind = request->context->kind;
+    enum err err = auth_sas_parse(&request->message, kind->letter, sas);
     if (err != OK)
         return err;
     const struct sas_request sas_request = {
         .account = request->address.account,
-        .service = 'b',
+        .service = kind->letter,
+        .service_name = kind->name,
         .container = request->address.container,
         .blob = request->address.blob,
         .snapshot = http_message_parameter(&request->message, "snapshot"),
@@ -119,6 +119,13 @@ static bool allows_any(const struct sas *sas, const char *permissions)
     return false;
 }
 
+/* Whether a SAS of a container, a blob and the like can be for the operation. */
+static bool takes_service_sas(const struct http_operation *operation, const struct sas *sas)
+{
+    return (operation->flags & OP_SERVICE_SAS) != 0 ||
+           ((operation->flags & OP_SHARE_SAS) != 0 && sas->resource == SAS_RESOURCE_CONTAINER);
+}
+
 enum err access_authorize(struct http_request *request, const struct access_caller *caller)
 {
     if (caller->kind == ACCESS_ANONYMOUS)
@@ -130,7 +137,7 @@ enum err access_authorize(struct http_request *request, const struct access_call
     const struct http_operation *operation = request->operation;
     const struct sas *sas = &caller->sas;
     if ((operation->flags & OP_KEY_ONLY) != 0 ||
-        (sas->kind == SAS_KIND_SERVICE && (operation->flags & OP_SERVICE_SAS) == 0))
+        (sas->kind == SAS_KIND_SERVICE && !takes_service_sas(operation, sas)))
         return ERR_AUTHORIZATION_FAILED;
     if (!sas_allows_type(sas, operation->account_type))
         return ERR_AUTHORIZATION_RESOURCE_TYPE;
@@ -144,6 +151,17 @@ enum err access_authorize(struct http_request *request, const struct access_call
         .content_encoding = sas->fields[SAS_RSCE],
         .content_language = sas->fields[SAS_RSCL],
         .content_type = sas->fields[SAS_RSCT],
+        .table = sas->fields[SAS_TN],
+        .first_partition_key = sas->fields[SAS_SPK],
+        .first_row_key = sas->fields[SAS_SRK],
+        .last_partition_key = sas->fields[SAS_EPK],
+        .last_row_key = sas->fields[SAS_ERK],
+        .may_read = sas_allows(sas, 'r'),
+        .may_add = sas_allows(sas, 'a'),
+        .may_update = sas_allows(sas, 'u'),
+        .may_delete = sas_allows(sas, 'd'),
+        .may_delete_version = sas_allows(sas, 'x'),
+        .may_delete_for_good = sas_allows(sas, 'y'),
     };
     return OK;
 }

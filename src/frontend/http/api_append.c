@@ -32,6 +32,7 @@ void create_append_blob_respond(struct http_request *request)
     const struct blob_change *change = request->arguments;
     struct http_response *response = request_respond(request, 201);
     http_response_add_etag(response, change->etag);
+    api_add_version(request, change->version_id);
     http_response_add_text(response, "x-ms-request-server-encrypted", "true");
 }
 

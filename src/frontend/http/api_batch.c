@@ -101,8 +101,9 @@ static bool is_in_scope(struct http_request *request, const struct http_message 
 {
     const struct http_address *scope = &request->address;
     struct http_address address;
-    const enum err err = http_address_parse(&request->arena, message, request->context->accounts,
-                                            request->context->path_style_only, &address);
+    const enum err err =
+        http_address_parse(&request->arena, request->context->kind, message,
+                           request->context->accounts, request->context->path_style_only, &address);
     if (scope->level != HTTP_CONTAINER)
         return err != OK || address.account == scope->account;
     return err == OK && address.account == scope->account &&

@@ -3,12 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/date.h"
 #include "base/digest.h"
 #include "base/encoding.h"
 #include "frontend/http/api_common.h"
 #include "frontend/http/api_hash.h"
 #include "frontend/http/http_range.h"
 #include "service/blob/blob.h"
+#include "service/blob/history.h"
 #include "service/limits.h"
 
 struct blob_name api_blob_name(const struct http_request *request)
@@ -17,7 +19,17 @@ struct blob_name api_blob_name(const struct http_request *request)
         .container = api_container_name(request),
         .blob = request->address.blob,
         .snapshot = request->snapshot,
+        .version = request->version_id,
     };
+}
+
+void api_add_version(struct http_request *request, int64_t version_id)
+{
+    char text[DATE_ISO_LEN + 1];
+    if (version_id == 0 || request->version < 20191212)
+        return;
+    date_format_iso(version_id, text);
+    http_response_add(&request->response, "x-ms-version-id", slice_of(text));
 }
 
 void api_fill_blob_change(struct http_request *request, struct blob_change *change)
@@ -146,6 +158,7 @@ void put_blob_respond(struct http_request *request)
     const struct put_blob *put = request->arguments;
     struct http_response *response = request_respond(request, 201);
     http_response_add_etag(response, put->change.etag);
+    api_add_version(request, put->change.version_id);
     http_response_add_base64(response, "Content-MD5",
                              slice_make(payload_writer_md5(request->body), DIGEST_MD5_BYTES));
     if (request->version >= 20190202) {
@@ -223,8 +236,12 @@ static void add_blob(struct http_request *request, struct http_response *respons
     http_response_add_text(response, "Accept-Ranges", "bytes");
     add_type(response, blob);
     http_response_add_date(response, "x-ms-creation-time", blob->created_at);
-    /* Snapshots have no leases. */
     if (request->snapshot == 0)
+        api_add_version(request, blob->version_id);
+    if (blob->is_current && request->version >= 20191212)
+        http_response_add_text(response, "x-ms-is-current-version", "true");
+    /* Snapshots and previous versions have no leases. */
+    if (request->snapshot == 0 && (request->version_id == 0 || blob->is_current))
         api_add_lease(response, &blob->lease);
     api_add_copy(response, &blob->copy);
     if (blob->tags.count > 0)
@@ -419,8 +436,26 @@ enum err set_blob_metadata_run(struct http_request *request)
 
 void set_blob_metadata_respond(struct http_request *request)
 {
+    const struct blob_change *change = request->arguments;
     blob_changed_respond(request);
+    api_add_version(request, change->version_id);
     http_response_add_text(&request->response, "x-ms-request-server-encrypted", "true");
+}
+
+/* deletetype, and whether the caller may delete what the request names in this way: a SAS has
+   permissions of their own for versions and for what is deleted for good. */
+static enum err read_delete_type(struct http_request *request, struct blob_change *change)
+{
+    const char *const parameter = "deletetype";
+    const struct http_access *access = &request->access;
+    const struct slice type = http_message_parameter(&request->message, parameter);
+    change->is_permanent_delete = slice_equal_nocase(type, slice_of("permanent"));
+    if (type.len > 0 && !change->is_permanent_delete)
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    const bool may_delete = change->is_permanent_delete ? access->may_delete_for_good
+                            : request->version_id != 0  ? access->may_delete_version
+                                                        : access->may_delete;
+    return access->by_key || may_delete ? OK : ERR_AUTHORIZATION_PERMISSION;
 }
 
 enum err delete_blob_prepare(struct http_request *request)
@@ -429,16 +464,19 @@ enum err delete_blob_prepare(struct http_request *request)
     struct blob_change *change = new_change(request);
     request->arguments = change;
     const struct slice snapshots = http_message_header(&request->message, header);
-    if (snapshots.len == 0)
-        return OK;
+    const enum err err = read_delete_type(request, change);
+    if (err != OK || snapshots.len == 0)
+        return err;
     if (slice_equal_nocase(snapshots, slice_of("only")))
         change->snapshots = BLOB_SNAPSHOTS_ONLY;
     else if (slice_equal_nocase(snapshots, slice_of("include")))
         change->snapshots = BLOB_SNAPSHOTS_INCLUDE;
     else
         return request_fault_header(request, ERR_INVALID_HEADER, header);
-    /* One snapshot, or what is about all of them. */
-    return request->snapshot == 0 ? OK : request_fault_header(request, ERR_INVALID_HEADER, header);
+    /* One snapshot or version, or what is about all of them. */
+    return request->snapshot == 0 && request->version_id == 0
+               ? OK
+               : request_fault_header(request, ERR_INVALID_HEADER, header);
 }
 
 enum err delete_blob_run(struct http_request *request)
@@ -449,8 +487,32 @@ enum err delete_blob_run(struct http_request *request)
 
 void delete_blob_respond(struct http_request *request)
 {
+    const struct blob_change *change = request->arguments;
     struct http_response *response = request_respond(request, 202);
-    http_response_add_text(response, "x-ms-delete-type-permanent", "true");
+    http_response_add_text(response, "x-ms-delete-type-permanent",
+                           change->was_kept ? "false" : "true");
+}
+
+/* --- Undelete Blob --- */
+
+enum err undelete_blob_prepare(struct http_request *request)
+{
+    struct blob_undelete *change = arena_alloc(&request->arena, sizeof(*change));
+    request->arguments = change;
+    request_bind(request, &change->base);
+    change->name = api_blob_name(request);
+    return OK;
+}
+
+enum err undelete_blob_run(struct http_request *request)
+{
+    blob_undelete(request->context->service, request->arguments);
+    return OK;
+}
+
+void undelete_blob_respond(struct http_request *request)
+{
+    request_respond(request, 200);
 }
 
 /* --- Lease Blob --- */

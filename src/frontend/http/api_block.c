@@ -176,38 +176,74 @@ static enum err fault_element(struct http_request *request, const struct xml_nod
     return api_fault_xml(request, &fault);
 }
 
-static enum err read_list(struct http_request *request, const struct xml_node *root,
-                          struct block_list_put *change)
+/* The list while its document is read.  It is good if all of the document is; then the first fault
+   in a block counts. */
+struct list_reading {
+    struct http_request *request;
+    struct block_ref *blocks;
+    size_t capacity;
+    size_t count;
+    enum err err;          /* of the first block that is wrong */
+    struct xml_node wrong; /* that block, if it is no block at all */
+    bool has_wrong;
+};
+
+static void read_block(void *arg, const struct xml_node *node)
 {
+    struct list_reading *reading = arg;
+    if (reading->err != OK || reading->has_wrong || reading->count == reading->capacity)
+        return;
+    struct block_ref *block = &reading->blocks[reading->count++];
+    if (!kind_of(node->name, &block->kind) || node->first_child != NULL) {
+        reading->has_wrong = true;
+        reading->wrong = (struct xml_node){ .line = node->line, .column = node->column };
+        return;
+    }
+    reading->err = read_block_id(reading->request, xml_text(node), &block->block_id);
+}
+
+/* How many elements a document has at most. */
+static size_t count_elements(struct slice document)
+{
+    size_t count = 0;
+    for (size_t at = slice_find_byte(document, '<'); at < document.len;
+         at = slice_find_byte(document, '<')) {
+        document = slice_from(document, at + 1);
+        count += document.len > 0 && document.data[0] != '/';
+    }
+    return count;
+}
+
+static enum err read_list(struct http_request *request, struct block_list_put *change)
+{
+    const struct slice document = strbuf_slice(&request->document);
+    const size_t elements = count_elements(document);
+    struct list_reading reading = {
+        .request = request,
+        .capacity = elements < LIMIT_COMMITTED_BLOCKS ? elements : LIMIT_COMMITTED_BLOCKS,
+    };
+    reading.blocks = arena_alloc(&request->arena, reading.capacity * sizeof(*reading.blocks));
+    struct xml_node *root;
+    struct xml_fault fault;
+    if (xml_each_child(&request->arena, document, read_block, &reading, &root, &fault) != OK)
+        return fault.is_too_long ? ERR_BLOCK_LIST_TOO_LONG : api_fault_xml(request, &fault);
     if (!slice_is(root->name, "BlockList"))
         return fault_element(request, root);
     if (root->child_count > LIMIT_COMMITTED_BLOCKS)
         return ERR_BLOCK_LIST_TOO_LONG;
-    struct block_ref *blocks = arena_alloc(&request->arena, root->child_count * sizeof(*blocks));
-    for (const struct xml_node *node = root->first_child; node != NULL; node = node->next) {
-        struct block_ref *block = &blocks[change->block_count++];
-        if (!kind_of(node->name, &block->kind) || node->first_child != NULL)
-            return fault_element(request, node);
-        const enum err err = read_block_id(request, xml_text(node), &block->block_id);
-        if (err != OK)
-            return err;
-    }
-    change->blocks = blocks;
-    return OK;
+    if (reading.has_wrong)
+        return fault_element(request, &reading.wrong);
+    change->blocks = reading.blocks;
+    change->block_count = reading.count;
+    return reading.err;
 }
 
 enum err put_block_list_run(struct http_request *request)
 {
     struct put_block_list *put = request->arguments;
     enum err err = check_document(request, put);
-    if (err != OK)
-        return err;
-    struct xml_node *root;
-    struct xml_fault fault;
-    err = xml_parse(&request->arena, strbuf_slice(&request->document), &root, &fault);
-    if (err != OK)
-        return fault.is_too_long ? ERR_BLOCK_LIST_TOO_LONG : api_fault_xml(request, &fault);
-    err = read_list(request, root, &put->change);
+    if (err == OK)
+        err = read_list(request, &put->change);
     if (err != OK)
         return err;
     block_list_put(request->context->service, &put->change);
@@ -219,6 +255,7 @@ void put_block_list_respond(struct http_request *request)
     const struct put_block_list *put = request->arguments;
     struct http_response *response = request_respond(request, 201);
     http_response_add_etag(response, put->change.change.etag);
+    api_add_version(request, put->change.change.version_id);
     api_add_hashes(request, &put->hashes, put->crc64);
     http_response_add_text(response, "x-ms-request-server-encrypted", "true");
 }

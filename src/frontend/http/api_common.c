@@ -334,6 +334,13 @@ void api_begin_listing(struct http_request *request, struct strbuf *body)
     begin_results(request, body);
     if (request->address.level == HTTP_CONTAINER)
         xml_add_attribute(body, "ContainerName", request->address.container);
+    if (request->address.level == HTTP_NODE) {
+        xml_add_attribute(body, "ShareName", request->address.container);
+        if (request->snapshot != 0)
+            xml_add_attribute(body, "ShareSnapshot",
+                              http_message_parameter(&request->message, "sharesnapshot"));
+        xml_add_attribute(body, "DirectoryPath", request->address.blob);
+    }
     strbuf_add_byte(body, '>');
     echo_parameter(request, body, "prefix", "Prefix");
     echo_parameter(request, body, "marker", "Marker");

@@ -93,6 +93,9 @@ const char *api_public_access(enum public_access access);
 void api_add_metadata(struct http_response *response, const struct metadata *metadata);
 void api_add_lease(struct http_response *response, const struct lease *lease);
 
+/* x-ms-version-id of the version that a change made; 0: it made none. */
+void api_add_version(struct http_request *request, int64_t version_id);
+
 /* The x-ms-copy-* headers of a blob that was made by a copy. */
 void api_add_copy(struct http_response *response, const struct blob_copy *copy);
 

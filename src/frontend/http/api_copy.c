@@ -65,6 +65,7 @@ static struct http_response *respond_copy(struct http_request *request)
     const struct copy_arguments *arguments = request->arguments;
     struct http_response *response = request_respond(request, 202);
     http_response_add_etag(response, arguments->change.blob.etag);
+    api_add_version(request, arguments->change.blob.version_id);
     add_copy_id(response, &arguments->change.id);
     http_response_add_text(response, "x-ms-copy-status",
                            arguments->is_pending ? "pending" : "success");
@@ -268,6 +269,7 @@ void put_blob_from_url_respond(struct http_request *request)
     const struct put_from_url *put = request->arguments;
     struct http_response *response = request_respond(request, 201);
     http_response_add_etag(response, put->change.etag);
+    api_add_version(request, put->change.version_id);
     api_add_hashes(request, &put->hashes, payload_writer_crc64(request->body));
     http_response_add_text(response, "x-ms-request-server-encrypted", "true");
 }

@@ -2,7 +2,8 @@
  * api_list.c - List Blobs, flat and by hierarchy.
  *
  * The marker is the name the page begins with; when that is not the first of what has the name, a
- * NUL and the eight bytes of the snapshot's tick (all ones for the base blob) follow it.
+ * NUL and the eight bytes of the snapshot's tick (all ones for the base blob) follow it, and the
+ * kind of a version or of something soft-deleted (service/blob/history.h).
  */
 #include "frontend/http/api.h"
 
@@ -23,11 +24,15 @@ enum {
     INCLUDE_UNCOMMITTED = 1 << 2,
     INCLUDE_COPY = 1 << 3,
     INCLUDE_TAGS = 1 << 4,
+    INCLUDE_DELETED = 1 << 5,
+    INCLUDE_VERSIONS = 1 << 6,
 };
 
 struct list_blobs {
     struct blob_list_request request;
     unsigned include;
+    bool shows_versions; /* the client speaks a version of the protocol that knows them */
+    int64_t now;
     struct strbuf body;
 };
 
@@ -40,11 +45,15 @@ static enum err read_position(struct http_request *request, struct blob_position
     const size_t nul = slice_find_byte(place, '\0');
     from->name = slice_head(place, nul);
     const bool has_snapshot = nul < place.len;
+    const struct slice rest = slice_from(place, nul + 1);
+    const bool has_kind = rest.len == sizeof(uint64_t) + 1;
     if (from->name.len > LIMIT_BLOB_NAME_BYTES_MAX ||
-        (has_snapshot && (nul == 0 || place.len - nul - 1 != sizeof(uint64_t))))
+        (has_snapshot && (nul == 0 || (rest.len != sizeof(uint64_t) && !has_kind))))
         return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "marker");
     if (has_snapshot)
-        from->snapshot = (int64_t)get_be64((const uint8_t *)place.data + nul + 1);
+        from->snapshot = (int64_t)get_be64((const uint8_t *)rest.data);
+    if (has_kind)
+        from->kind = rest.data[sizeof(uint64_t)];
     return OK;
 }
 
@@ -52,11 +61,14 @@ static struct slice make_marker(struct arena *arena, const struct blob_position 
 {
     if (next->snapshot == 0)
         return api_make_marker(arena, next->name);
-    char *place = arena_bytes(arena, next->name.len + 1 + sizeof(uint64_t));
+    size_t len = next->name.len + 1 + sizeof(uint64_t);
+    char *place = arena_bytes(arena, len + 1);
     memcpy(place, next->name.data, next->name.len);
     place[next->name.len] = '\0';
     put_be64((uint8_t *)place + next->name.len + 1, (uint64_t)next->snapshot);
-    return api_make_marker(arena, slice_make(place, next->name.len + 1 + sizeof(uint64_t)));
+    if (next->kind != '\0')
+        place[len++] = next->kind;
+    return api_make_marker(arena, slice_make(place, len));
 }
 
 /* A parameter that is the beginning of names: longer ones than names can be are refused. */
@@ -73,7 +85,7 @@ enum err list_blobs_prepare(struct http_request *request)
     struct list_blobs *list = arena_alloc(&request->arena, sizeof(*list));
     request->arguments = list;
     list->request.container = api_container_name(request);
-    /* Of what the words after the first five name, there is nothing in a container. */
+    /* Of what the words after the first seven name, there is nothing in a container. */
     static const char *const words[] = { "metadata",
                                          "snapshots",
                                          "uncommittedblobs",
@@ -88,6 +100,10 @@ enum err list_blobs_prepare(struct http_request *request)
     enum err err = api_include(request, words, &list->include);
     list->request.with_snapshots = (list->include & INCLUDE_SNAPSHOTS) != 0;
     list->request.with_uncommitted = (list->include & INCLUDE_UNCOMMITTED) != 0;
+    list->request.with_deleted = (list->include & INCLUDE_DELETED) != 0;
+    list->request.with_versions = (list->include & INCLUDE_VERSIONS) != 0;
+    list->shows_versions = request->version >= 20191212;
+    list->now = request->received_at;
     if (err == OK)
         err = read_name(request, "prefix", &list->request.prefix);
     if (err == OK)
@@ -171,6 +187,15 @@ static void emit_lease(struct strbuf *body, const struct lease *lease)
         xml_add_element(body, "LeaseDuration", slice_of(api_lease_duration(lease)));
 }
 
+/* When it was deleted, and for how many whole days it can still come back. */
+static void emit_deletion(struct strbuf *body, const struct blob *blob, int64_t now)
+{
+    const int64_t day = INT64_C(24) * 60 * 60 * CLOCK_TICKS_PER_SEC;
+    const int64_t left = blob->expires_at > now ? (blob->expires_at - now) / day : 0;
+    emit_date(body, "DeletedTime", blob->deleted_at);
+    strbuf_printf(body, "<RemainingRetentionDays>%lld</RemainingRetentionDays>", (long long)left);
+}
+
 static void emit_properties(const struct list_blobs *list, struct strbuf *body,
                             const struct blob_list_entry *entry)
 {
@@ -198,12 +223,16 @@ static void emit_properties(const struct list_blobs *list, struct strbuf *body,
     xml_add_element(body, "Content-Disposition", blob->properties.content_disposition);
     emit_type(body, blob);
     emit_tier(body, blob);
-    /* Snapshots have no leases. */
-    if (entry->snapshot == 0)
+    /* Snapshots and previous versions have no leases, and of a deleted blob none is shown. */
+    if (blob->deleted_at != 0 && entry->snapshot == 0 && !entry->is_previous)
+        strbuf_add_text(body, "<LeaseStatus />");
+    else if (entry->snapshot == 0 && !entry->is_previous)
         emit_lease(body, &blob->lease);
     if ((list->include & INCLUDE_COPY) != 0)
         emit_copy(body, &blob->copy);
     strbuf_add_text(body, "<ServerEncrypted>true</ServerEncrypted>");
+    if (blob->deleted_at != 0)
+        emit_deletion(body, blob, list->now);
     if (blob->tags.count > 0)
         strbuf_printf(body, "<TagCount>%zu</TagCount>", blob->tags.count);
     strbuf_add_text(body, "</Properties>");
@@ -219,6 +248,15 @@ static void emit_blob(const struct list_blobs *list, struct strbuf *body,
         date_format_iso(entry->snapshot, snapshot);
         xml_add_element(body, "Snapshot", slice_of(snapshot));
     }
+    if (entry->snapshot == 0 && entry->blob->version_id != 0 && list->shows_versions) {
+        char version[DATE_ISO_LEN + 1];
+        date_format_iso(entry->blob->version_id, version);
+        xml_add_element(body, "VersionId", slice_of(version));
+        if (!entry->is_previous)
+            strbuf_add_text(body, "<IsCurrentVersion>true</IsCurrentVersion>");
+    }
+    if (entry->blob->deleted_at != 0)
+        strbuf_add_text(body, "<Deleted>true</Deleted>");
     emit_properties(list, body, entry);
     if ((list->include & INCLUDE_METADATA) != 0)
         api_list_metadata(body, &entry->blob->metadata);

@@ -77,6 +77,7 @@ void create_page_blob_respond(struct http_request *request)
     const struct page_change *change = request->arguments;
     struct http_response *response = request_respond(request, 201);
     http_response_add_etag(response, change->blob.etag);
+    api_add_version(request, change->blob.version_id);
     http_response_add_text(response, "x-ms-request-server-encrypted", "true");
 }
 
@@ -329,8 +330,9 @@ static enum err read_previous_url(struct http_request *request, const char *head
     struct http_address address;
     const struct slice text = http_message_header(&request->message, header);
     if (http_message_parse_target(&request->arena, text, &url) != OK ||
-        http_address_parse(&request->arena, &url, request->context->accounts,
-                           request->context->path_style_only, &address) != OK ||
+        http_address_parse(&request->arena, request->context->kind, &url,
+                           request->context->accounts, request->context->path_style_only,
+                           &address) != OK ||
         address.account != request->address.account ||
         !slice_equal(address.container, request->address.container) ||
         !slice_equal(address.blob, request->address.blob) ||

@@ -12,7 +12,8 @@
 static enum err get_properties(struct http_request *request, struct service_properties *properties)
 {
     return service_properties_get(request->context->service, &request->arena,
-                                  slice_of(request->address.account->name), 'b', properties);
+                                  slice_of(request->address.account->name),
+                                  request->context->kind->letter, properties);
 }
 
 static void respond_xml(struct http_request *request, const struct strbuf *body)
@@ -32,7 +33,7 @@ enum err get_service_properties_run(struct http_request *request)
         return err;
     struct strbuf body;
     strbuf_init(&body, &request->arena);
-    xml_service_write(&body, &properties);
+    xml_service_write(&body, &properties, request->context->kind->properties_parts);
     respond_xml(request, &body);
     return OK;
 }
@@ -43,7 +44,7 @@ enum err set_service_properties_prepare(struct http_request *request)
     request->arguments = change;
     request_bind(request, &change->base);
     change->account = slice_of(request->address.account->name);
-    change->letter = 'b';
+    change->letter = request->context->kind->letter;
     return OK;
 }
 
@@ -52,6 +53,7 @@ enum err set_service_properties_run(struct http_request *request)
     struct service_properties_change *change = request->arguments;
     struct xml_fault fault;
     const enum err err = xml_service_read(&request->arena, strbuf_slice(&request->document),
+                                          request->context->kind->properties_parts,
                                           &change->properties, &change->parts, &fault);
     if (err != OK)
         return api_fault_xml(request, &fault);
@@ -119,13 +121,15 @@ enum err api_add_cors(struct http_request *request)
 {
     const struct http_message *message = &request->message;
     const struct slice origin = http_message_header(message, "origin");
-    if (origin.len == 0 || request->address.account == NULL || slice_is(message->method, "OPTIONS"))
+    const bool is_read = slice_is(message->method, "GET") || slice_is(message->method, "HEAD");
+    /* What a cache may keep depends on the rules, whether this request has an origin or not. */
+    if ((origin.len == 0 && !is_read) || request->address.account == NULL ||
+        slice_is(message->method, "OPTIONS"))
         return OK;
     struct service_properties properties;
     const enum err err = get_properties(request, &properties);
     if (err != OK)
         return err;
-    const bool is_read = slice_is(message->method, "GET") || slice_is(message->method, "HEAD");
     cors_add_headers(&request->response, &properties.cors,
                      cors_find(&properties.cors, origin, message->method), origin, is_read);
     return OK;

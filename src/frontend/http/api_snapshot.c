@@ -37,6 +37,7 @@ void snapshot_blob_respond(struct http_request *request)
     date_format_iso(change->snapshot, snapshot);
     http_response_add(response, "x-ms-snapshot", slice_of(snapshot));
     http_response_add_etag(response, change->etag);
+    api_add_version(request, change->version_id);
     /* The service writes no bytes for a snapshot and says false. */
     http_response_add_text(response, "x-ms-request-server-encrypted", "false");
 }

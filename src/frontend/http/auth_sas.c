@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <ctype.h>
 #include <netinet/in.h>
 
 #include "base/date.h"
@@ -35,13 +36,14 @@ struct sas_name {
     }
 
 static const struct sas_name FIELD_NAMES[SAS_FIELD_COUNT] = {
-    [SAS_SV] = SAS_NAME("sv"),     [SAS_SS] = SAS_NAME("ss"),     [SAS_SRT] = SAS_NAME("srt"),
-    [SAS_SR] = SAS_NAME("sr"),     [SAS_SDD] = SAS_NAME("sdd"),   [SAS_SP] = SAS_NAME("sp"),
-    [SAS_ST] = SAS_NAME("st"),     [SAS_SE] = SAS_NAME("se"),     [SAS_SI] = SAS_NAME("si"),
-    [SAS_SIP] = SAS_NAME("sip"),   [SAS_SPR] = SAS_NAME("spr"),   [SAS_SES] = SAS_NAME("ses"),
-    [SAS_RSCC] = SAS_NAME("rscc"), [SAS_RSCD] = SAS_NAME("rscd"), [SAS_RSCE] = SAS_NAME("rsce"),
-    [SAS_RSCL] = SAS_NAME("rscl"), [SAS_RSCT] = SAS_NAME("rsct"), [SAS_SKOID] = SAS_NAME("skoid"),
-    [SAS_SIG] = SAS_NAME("sig"),
+    [SAS_SV] = SAS_NAME("sv"),     [SAS_SS] = SAS_NAME("ss"),       [SAS_SRT] = SAS_NAME("srt"),
+    [SAS_SR] = SAS_NAME("sr"),     [SAS_SDD] = SAS_NAME("sdd"),     [SAS_SP] = SAS_NAME("sp"),
+    [SAS_ST] = SAS_NAME("st"),     [SAS_SE] = SAS_NAME("se"),       [SAS_SI] = SAS_NAME("si"),
+    [SAS_SIP] = SAS_NAME("sip"),   [SAS_SPR] = SAS_NAME("spr"),     [SAS_SES] = SAS_NAME("ses"),
+    [SAS_RSCC] = SAS_NAME("rscc"), [SAS_RSCD] = SAS_NAME("rscd"),   [SAS_RSCE] = SAS_NAME("rsce"),
+    [SAS_RSCL] = SAS_NAME("rscl"), [SAS_RSCT] = SAS_NAME("rsct"),   [SAS_TN] = SAS_NAME("tn"),
+    [SAS_SPK] = SAS_NAME("spk"),   [SAS_SRK] = SAS_NAME("srk"),     [SAS_EPK] = SAS_NAME("epk"),
+    [SAS_ERK] = SAS_NAME("erk"),   [SAS_SKOID] = SAS_NAME("skoid"), [SAS_SIG] = SAS_NAME("sig"),
 };
 
 /* Lines of the signed text that are not parameters of the SAS. */
@@ -65,11 +67,12 @@ struct sas_form {
 
 #define SAS_FIRST     SAS_SP, SAS_ST, SAS_SE, SAS_LINE_RESOURCE, SAS_SI
 #define SAS_OVERRIDES SAS_RSCC, SAS_RSCD, SAS_RSCE, SAS_RSCL, SAS_RSCT
+#define SAS_RANGE     SAS_SPK, SAS_SRK, SAS_EPK, SAS_ERK
 #define SAS_ACCOUNT                                                                                \
     SAS_LINE_ACCOUNT, SAS_SP, SAS_SS, SAS_SRT, SAS_ST, SAS_SE, SAS_SIP, SAS_SPR, SAS_SV
 
 /* Newest first; the last one of each is for everything older. */
-static const struct sas_form SERVICE_FORMS[] = {
+static const struct sas_form BLOB_FORMS[] = {
     { SLICE_LITERAL("2020-12-06"),
       16,
       { SAS_FIRST, SAS_SIP, SAS_SPR, SAS_SV, SAS_SR, SAS_LINE_TIME, SAS_SES, SAS_OVERRIDES } },
@@ -80,6 +83,23 @@ static const struct sas_form SERVICE_FORMS[] = {
     { SLICE_LITERAL("2013-08-15"), 11, { SAS_FIRST, SAS_SV, SAS_OVERRIDES } },
     { SLICE_LITERAL("2012-02-12"), 6, { SAS_FIRST, SAS_SV } },
     { SLICE_LITERAL(""), 5, { SAS_FIRST } },
+};
+
+static const struct sas_form QUEUE_FORMS[] = {
+    { SLICE_LITERAL("2015-04-05"), 8, { SAS_FIRST, SAS_SIP, SAS_SPR, SAS_SV } },
+    { SLICE_LITERAL("2012-02-12"), 6, { SAS_FIRST, SAS_SV } },
+    { SLICE_LITERAL(""), 5, { SAS_FIRST } },
+};
+
+static const struct sas_form TABLE_FORMS[] = {
+    { SLICE_LITERAL("2015-04-05"), 12, { SAS_FIRST, SAS_SIP, SAS_SPR, SAS_SV, SAS_RANGE } },
+    { SLICE_LITERAL(""), 10, { SAS_FIRST, SAS_SV, SAS_RANGE } },
+};
+
+/* Shares came with 2015-02-21; `sr` is not part of the text. */
+static const struct sas_form FILE_FORMS[] = {
+    { SLICE_LITERAL("2015-04-05"), 13, { SAS_FIRST, SAS_SIP, SAS_SPR, SAS_SV, SAS_OVERRIDES } },
+    { SLICE_LITERAL(""), 11, { SAS_FIRST, SAS_SV, SAS_OVERRIDES } },
 };
 
 static const struct sas_form ACCOUNT_FORMS[] = {
@@ -182,6 +202,17 @@ static bool sas_version_is_valid(struct slice version)
  */
 static bool sas_read_resource(struct sas *sas)
 {
+    if (sas->service == 'f') {
+        const bool is_share = slice_is(sas->fields[SAS_SR], "s");
+        sas->resource = is_share ? SAS_RESOURCE_CONTAINER : SAS_RESOURCE_BLOB;
+        return (is_share || slice_is(sas->fields[SAS_SR], "f")) &&
+               !sas_is_before(sas, VERSION_SERVICE_PREFIX);
+    }
+    if (sas->service != 'b') {
+        /* Queues and tables are given whole. */
+        sas->resource = SAS_RESOURCE_CONTAINER;
+        return sas->service == 'q' || (sas->service == 't' && sas_has(sas, SAS_TN));
+    }
     static const struct {
         const char *name;
         enum sas_resource resource;
@@ -202,9 +233,9 @@ static bool sas_read_resource(struct sas *sas)
     return false;
 }
 
-enum err auth_sas_parse(const struct http_message *message, struct sas *sas)
+enum err auth_sas_parse(const struct http_message *message, char service, struct sas *sas)
 {
-    *sas = (struct sas){ 0 };
+    *sas = (struct sas){ .service = service };
     if (!sas_read_fields(message, sas))
         return ERR_AUTHENTICATION_FAILED;
     if (!sas_has(sas, SAS_SIG) || sas_has(sas, SAS_SKOID))
@@ -227,8 +258,12 @@ enum err auth_sas_parse(const struct http_message *message, struct sas *sas)
 
 static const struct sas_form *sas_form_of(const struct sas *sas)
 {
-    const struct sas_form *form =
-        sas->kind == SAS_KIND_ACCOUNT ? &ACCOUNT_FORMS[0] : &SERVICE_FORMS[0];
+    const struct sas_form *form = &ACCOUNT_FORMS[0];
+    if (sas->kind == SAS_KIND_SERVICE)
+        form = sas->service == 'q'   ? &QUEUE_FORMS[0]
+               : sas->service == 't' ? &TABLE_FORMS[0]
+               : sas->service == 'f' ? &FILE_FORMS[0]
+                                     : &BLOB_FORMS[0];
     while (sas_is_before(sas, form->since))
         form++;
     return form;
@@ -278,12 +313,18 @@ static bool sas_signed_path(const struct sas *sas, const struct sas_request *req
 static void sas_add_resource(struct strbuf *text, const struct sas *sas,
                              const struct sas_request *request, struct slice path)
 {
-    if (!sas_is_before(sas, VERSION_SERVICE_PREFIX))
-        strbuf_add_text(text, "/blob");
+    if (!sas_is_before(sas, VERSION_SERVICE_PREFIX)) {
+        strbuf_add_byte(text, '/');
+        strbuf_add_text(text, request->service_name);
+    }
     strbuf_add_byte(text, '/');
     strbuf_add_text(text, request->account->name);
     strbuf_add_byte(text, '/');
-    strbuf_add(text, request->container);
+    if (sas->service == 't')
+        for (size_t i = 0; i < sas->fields[SAS_TN].len; i++)
+            strbuf_add_byte(text, (char)tolower((unsigned char)sas->fields[SAS_TN].data[i]));
+    else
+        strbuf_add(text, request->container);
     if (path.len == 0)
         return;
     strbuf_add_byte(text, '/');
@@ -300,7 +341,7 @@ static struct slice sas_time(const struct sas *sas, const struct sas_request *re
 /* Enough for the whole text, so that the buffer grows once. */
 static size_t sas_text_bytes_max(const struct sas *sas, const struct sas_request *request)
 {
-    size_t bytes = SAS_LINES_MAX + LIMIT_ACCOUNT_NAME_MAX + sizeof("/blob///") +
+    size_t bytes = SAS_LINES_MAX + LIMIT_ACCOUNT_NAME_MAX + sizeof("/queue///") +
                    request->container.len + request->blob.len + request->snapshot.len +
                    request->version_id.len;
     for (size_t i = 0; i < SAS_FIELD_COUNT; i++)
@@ -354,7 +395,8 @@ static bool sas_is_signed(struct arena *arena, const struct sas *sas,
 static void sas_keep_signed_fields(struct sas *sas)
 {
     const struct sas_form *form = sas_form_of(sas);
-    uint32_t keep = UINT32_C(1) << SAS_SV | UINT32_C(1) << SAS_SR | UINT32_C(1) << SAS_SDD;
+    uint32_t keep = UINT32_C(1) << SAS_SV | UINT32_C(1) << SAS_SR | UINT32_C(1) << SAS_SDD |
+                    UINT32_C(1) << SAS_TN;
     for (size_t i = 0; i < form->count; i++) {
         if (form->lines[i] < SAS_FIELD_COUNT)
             keep |= UINT32_C(1) << form->lines[i];
@@ -495,11 +537,20 @@ static bool sas_allows_client(const struct sas *sas, const struct sockaddr *clie
            memcmp(&address, &last, sizeof(address)) <= 0;
 }
 
+/* A table is named by the SAS itself: in the path of a batch there is none. */
+static bool sas_names_resource(const struct sas *sas, const struct sas_request *request)
+{
+    if (sas->service != 't')
+        return request->container.len > 0;
+    return request->container.len == 0 ||
+           slice_equal_nocase(request->container, sas->fields[SAS_TN]);
+}
+
 enum err auth_sas_verify(struct arena *arena, struct sas *sas, const struct sas_request *request,
                          const struct sas_policy *policy)
 {
     assert(request->account != NULL);
-    if (sas->kind == SAS_KIND_SERVICE && (request->service != 'b' || request->container.len == 0))
+    if (sas->kind == SAS_KIND_SERVICE && !sas_names_resource(sas, request))
         return ERR_AUTHENTICATION_FAILED;
     if (!sas_is_signed(arena, sas, request))
         return ERR_AUTHENTICATION_FAILED;

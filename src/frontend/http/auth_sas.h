@@ -2,21 +2,30 @@
  * auth_sas.h - shared access signatures: a URL that carries its own, limited permission.
  *
  * A SAS is a set of query parameters signed with an account's key.  An account SAS (`ss`, `srt`)
- * is good for services and resource types of the account, a service SAS (`sr`) for one container,
- * directory, blob, snapshot or version.  The text that is signed has one line per field and
- * changed with the version `sv` ("Create a service SAS", "Create an account SAS"):
+ * is good for services and resource types of the account, a service SAS for one queue or table or,
+ * by `sr`, one container, directory, blob, snapshot or version, one share or file. The text that is
+ * signed has one line per field and changed with the version `sv` ("Create a service SAS", "Create
+ * an account SAS"):
  *
- *     service, none      sp st se resource si
+ *     blob, none         sp st se resource si
  *     2012-02-12         sp st se resource si sv
  *     2013-08-15         sp st se resource si sv rscc rscd rsce rscl rsct
  *     2015-04-05         sp st se resource si sip spr sv rscc rscd rsce rscl rsct
  *     2018-11-09         sp st se resource si sip spr sv sr time rscc rscd rsce rscl rsct
  *     2020-12-06         sp st se resource si sip spr sv sr time ses rscc rscd rsce rscl rsct
+ *     queue, none        sp st se resource si
+ *     2012-02-12         sp st se resource si sv
+ *     2015-04-05         sp st se resource si sip spr sv
+ *     table 2012-02-12   sp st se resource si sv spk srk epk erk
+ *     2015-04-05         sp st se resource si sip spr sv spk srk epk erk
+ *     file 2015-02-21    sp st se resource si sv rscc rscd rsce rscl rsct
+ *     2015-04-05         sp st se resource si sip spr sv rscc rscd rsce rscl rsct
  *     account 2015-04-05 account sp ss srt st se sip spr sv, and an empty line
  *     2020-12-06         account sp ss srt st se sip spr sv ses, and an empty line
  *
- * `resource` is /blob/<account>/<container>[/<blob>], without /blob before 2015-02-21; `time` is
- * the snapshot (sr=bs) or version id (sr=bv) asked for.
+ * `resource` is /blob/<account>/<container>[/<blob>], /file/<account>/<share>[/<path of the file>],
+ * /queue/<account>/<queue> or /table/<account>/<table in lower case>, without its first word before
+ * 2015-02-21; `time` is the snapshot (sr=bs) or version id (sr=bv) asked for.
  *
  * A parameter that the text of its version does not have is not vouched for by anybody: it is
  * treated as absent.
@@ -24,7 +33,7 @@
  * The caller parses, looks up the stored access policy if `si` names one, verifies, and then asks
  * whether the SAS allows the operation.  No state; any thread.
  *
- * To add a version: a row in SERVICE_FORMS or ACCOUNT_FORMS in the .c, and its parameters in enum
+ * To add a version: a row in the forms of its service in the .c, and its parameters in enum
  * sas_field.
  */
 #ifndef FRONTEND_HTTP_AUTH_SAS_H
@@ -59,6 +68,11 @@ enum sas_field {
     SAS_RSCE,  /* Content-Encoding, */
     SAS_RSCL,  /* Content-Language */
     SAS_RSCT,  /* and Content-Type */
+    SAS_TN,    /* the table's name */
+    SAS_SPK,   /* first partition key, */
+    SAS_SRK,   /* row key in it, */
+    SAS_EPK,   /* last partition key */
+    SAS_ERK,   /* and row key in it: of the entities a table's SAS is for */
     SAS_SKOID, /* who asked for the user delegation key that signed, if one did */
     SAS_SIG,   /* signature */
     SAS_FIELD_COUNT,
@@ -71,10 +85,10 @@ enum sas_kind {
 
 /* What a service SAS is for. */
 enum sas_resource {
-    SAS_RESOURCE_NONE, /* an account SAS */
-    SAS_RESOURCE_CONTAINER,
+    SAS_RESOURCE_NONE,      /* an account SAS */
+    SAS_RESOURCE_CONTAINER, /* also a queue, table or share */
     SAS_RESOURCE_DIRECTORY,
-    SAS_RESOURCE_BLOB,
+    SAS_RESOURCE_BLOB, /* also a file */
     SAS_RESOURCE_SNAPSHOT,
     SAS_RESOURCE_VERSION,
 };
@@ -87,6 +101,7 @@ struct sas_letters {
 /* A value over the request's bytes.  Nothing in it is to be believed before auth_sas_verify. */
 struct sas {
     enum sas_kind kind;
+    char service; /* it was given to */
     enum sas_resource resource;
     struct slice fields[SAS_FIELD_COUNT]; /* decoded; empty when absent */
     /* Set by auth_sas_verify. */
@@ -108,10 +123,11 @@ struct sas_policy {
 /* What the request is about, and where it comes from. */
 struct sas_request {
     const struct account *account;
-    char service;           /* 'b', 'q', 't' or 'f'; a service SAS is understood for 'b' only */
-    struct slice container; /* decoded; empty for the account itself */
-    struct slice blob;      /* decoded; empty for the container itself */
-    struct slice snapshot;  /* as in the query, or empty */
+    char service;             /* 'b', 'q', 't' or 'f' */
+    const char *service_name; /* "blob", "queue", "table", "file" */
+    struct slice container;   /* or queue, table, share; decoded; empty for the account itself */
+    struct slice blob;        /* or path; decoded; empty for the container itself */
+    struct slice snapshot;    /* as in the query, or empty */
     struct slice version_id;
     const struct sockaddr *client; /* NULL when unknown, and then outside every `sip` */
     bool is_https;
@@ -122,11 +138,12 @@ struct sas_request {
 bool auth_sas_is_present(const struct http_message *message);
 
 /*
- * Read the parameters.  ERR_AUTHENTICATION_FAILED when one is missing that the kind of SAS needs,
- * is given twice or spans lines, or when the SAS is signed with a user delegation key, which this
- * server does not hand out.
+ * Read the parameters of a request to `service`. ERR_AUTHENTICATION_FAILED when one is missing that
+ * the kind of SAS needs, is given twice or spans lines, or when the SAS is signed with a user
+ * delegation key, which this server does not hand out.
  */
-MUST_CHECK enum err auth_sas_parse(const struct http_message *message, struct sas *sas);
+MUST_CHECK enum err auth_sas_parse(const struct http_message *message, char service,
+                                   struct sas *sas);
 
 /*
  * Check the signature, then time, protocol, address and service.  `policy` is the one that

@@ -4,6 +4,7 @@
 #include "base/encoding.h"
 #include "frontend/http/access.h"
 #include "frontend/http/api_common.h"
+#include "frontend/http/api_node.h"
 #include "service/blob/tag.h"
 
 static const char source_header[] = "x-ms-copy-source";
@@ -188,6 +189,7 @@ static enum err refusal(enum err err)
     case ERR_ACCOUNT_NOT_FOUND:
     case ERR_CONTAINER_NOT_FOUND:
     case ERR_BLOB_NOT_FOUND:
+    case ERR_SHARE_NOT_FOUND:
         return ERR_COPY_SOURCE_NOT_FOUND;
     case ERR_CORRUPT:
     case ERR_IO:
@@ -202,8 +204,8 @@ static void release_arena(void *arg)
     arena_release(arg);
 }
 
-/* The GET that the URL stands for, sent by this request's client. */
-static struct http_request *new_get(struct http_request *request, const struct copy_url *url)
+struct http_request *copy_url_request(struct http_request *request, const struct copy_url *url,
+                                      const char *method)
 {
     struct http_request *get = arena_alloc(&request->arena, sizeof(*get));
     struct http_field *host = arena_alloc(&request->arena, sizeof(*host));
@@ -211,7 +213,7 @@ static struct http_request *new_get(struct http_request *request, const struct c
     arena_on_clear(&request->arena, release_arena, &get->arena);
     get->context = request->context;
     get->target = url->target;
-    get->message.method = slice_of("GET");
+    get->message.method = slice_of(method);
     get->message.headers = host;
     get->message.header_count = 1;
     get->client_address = request->client_address;
@@ -221,38 +223,59 @@ static struct http_request *new_get(struct http_request *request, const struct c
     return get;
 }
 
-static enum err find_snapshot(const struct http_request *get, int64_t *snapshot)
+/* A snapshot or a version, named by its instant; 0 when the parameter is absent. */
+static enum err find_instant(const struct http_request *get, const char *parameter, int64_t *ticks)
 {
-    const struct slice text = http_message_parameter(&get->message, "snapshot");
-    if (http_message_parameter(&get->message, "versionid").len > 0)
-        return ERR_COPY_SOURCE_NOT_FOUND;
+    const struct slice text = http_message_parameter(&get->message, parameter);
+    *ticks = 0;
     if (text.len == 0)
         return OK;
-    if (date_parse_iso(text, snapshot) != OK)
+    if (date_parse_iso(text, ticks) != OK)
         return ERR_MALFORMED;
-    return *snapshot == 0 ? ERR_COPY_SOURCE_NOT_FOUND : OK;
+    return *ticks == 0 ? ERR_COPY_SOURCE_NOT_FOUND : OK;
 }
 
-/* What a URL of this server names; it must be a blob or snapshot. */
-static enum err resolve(struct http_request *get, struct copy_source *source)
+/* A file of this server, or of a snapshot. */
+static enum err resolve_file(struct http_request *request, struct http_request *get,
+                             struct copy_source *source)
+{
+    const enum err err = find_instant(get, "sharesnapshot", &get->snapshot);
+    if (err != OK)
+        return err;
+    source->file.share = api_share_name(get);
+    const enum err parsed = api_node_path(request, get->address.blob,
+                                          "x-ms-source-allow-trailing-dot", &source->file.path);
+    return parsed == OK || parsed == ERR_INVALID_HEADER ? parsed : ERR_MALFORMED;
+}
+
+/* What a URL of this server names; it must be a blob, a snapshot or a version, or a file. */
+static enum err resolve(struct http_request *request, struct http_request *get,
+                        struct copy_source *source)
 {
     const struct http_context *context = get->context;
     enum err err = http_message_parse_target(&get->arena, get->target, &get->message);
     if (err == OK)
-        err = http_address_parse(&get->arena, &get->message, context->accounts,
+        err = http_address_parse(&get->arena, context->kind, &get->message, context->accounts,
                                  context->path_style_only, &get->address);
     if (err == ERR_ACCOUNT_NOT_FOUND)
         return ERR_COPY_SOURCE_NOT_FOUND;
     if (err == OK)
-        err = http_route_find(&get->message, &get->address, &get->operation, get->details,
-                              &get->detail_count);
-    if (err != OK || !slice_is(slice_of(get->operation->name), "GetBlob"))
+        err = http_route_find(context->kind, &get->message, &get->address, &get->operation,
+                              get->details, &get->detail_count);
+    const bool is_file = context->kind->id == HTTP_SERVICE_OF_FILES;
+    if (err != OK || !slice_is(slice_of(get->operation->name), is_file ? "GetFile" : "GetBlob"))
         return ERR_MALFORMED;
+    if (is_file)
+        return resolve_file(request, get, source);
     source->name = (struct blob_name){
         .container = api_container_name(get),
         .blob = get->address.blob,
     };
-    return find_snapshot(get, &source->name.snapshot);
+    err = find_instant(get, "snapshot", &source->name.snapshot);
+    if (err == OK)
+        err = find_instant(get, "versionid", &source->name.version);
+    return err == OK && source->name.snapshot != 0 && source->name.version != 0 ? ERR_MALFORMED
+                                                                                : err;
 }
 
 static enum err authorize(struct http_request *request, struct http_request *get,
@@ -321,8 +344,8 @@ enum err copy_source_read(struct http_request *request, struct copy_source *sour
                                        request->https, request->context->accounts);
     if (!source->is_here)
         return check_passed(request);
-    struct http_request *get = new_get(request, &url);
-    err = resolve(get, source);
+    struct http_request *get = copy_url_request(request, &url, "GET");
+    err = resolve(request, get, source);
     if (err == ERR_MALFORMED)
         return request_fault_header(request, ERR_INVALID_HEADER, source_header);
     return err == OK ? authorize(request, get, source) : err;

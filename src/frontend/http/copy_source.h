@@ -26,6 +26,7 @@
 #include "service/account.h"
 #include "service/blob/blob.h"
 #include "service/condition.h"
+#include "service/file/node.h"
 #include "service/payload.h"
 
 /* --- URLs --- */
@@ -46,12 +47,20 @@ MUST_CHECK enum err copy_url_parse(struct slice text, struct copy_url *url);
 bool copy_url_is_here(const struct copy_url *url, struct slice own_host, bool own_https,
                       const struct account_list *accounts);
 
+/*
+ * The request that a URL of this server stands for, as if this request's client had sent it with
+ * that method and no header.  Its target is still to be parsed.
+ */
+struct http_request *copy_url_request(struct http_request *request, const struct copy_url *url,
+                                      const char *method);
+
 /* --- sources --- */
 
 struct copy_source {
     struct slice text; /* the header */
     bool is_here;
-    struct blob_name name; /* of a source here */
+    struct blob_name name; /* of a source here, in the blob service */
+    struct node_name file; /* the same in the file service */
     bool may_read_tags;    /* the same */
     struct condition condition;
     bool has_range;

@@ -4,6 +4,7 @@
 
 #include "base/encoding.h"
 #include "frontend/http/copy_job.h"
+#include "service/limits.h"
 
 /* x-ms-source-content-md5 and x-ms-source-content-crc64. */
 static enum err read_hashes(struct http_request *request, struct api_hashes *hashes)
@@ -109,23 +110,13 @@ static void fetch_done(void *arg, enum err err)
 
 /* --- starting --- */
 
-/* The part of a source here that is wanted. */
-static enum err open_here(struct http_request *request, struct from_url *from)
+/* What the part that is wanted of a source of this length is. */
+static enum err choose_part(struct http_request *request, struct from_url *from,
+                            struct payload_reader *reader, uint64_t size_bytes)
 {
-    struct blob blob;
-    const enum err err = copy_source_open(request, &from->source, &blob, &from->reader);
-    if (err != OK)
-        return err;
     struct http_fetch *fetch = &from->fetch;
-    const uint64_t size_bytes = blob.content.length_bytes;
-    fetch->reader = &from->reader;
+    fetch->reader = reader;
     fetch->reader_length = size_bytes;
-    from->properties = blob.properties;
-    from->metadata = blob.metadata;
-    if (from->source.may_read_tags)
-        from->tags = blob.tags;
-    from->type = blob.type;
-    from->etag = blob.etag;
     if (from->source.has_range &&
         !http_range_resolve(&from->source.range, size_bytes, &fetch->reader_offset,
                             &fetch->reader_length)) {
@@ -133,6 +124,61 @@ static enum err open_here(struct http_request *request, struct from_url *from)
         return ERR_INVALID_RANGE;
     }
     return OK;
+}
+
+/* The part of a source here that is wanted. */
+static enum err open_here(struct http_request *request, struct from_url *from)
+{
+    struct blob blob;
+    const enum err err = copy_source_open(request, &from->source, &blob, &from->reader);
+    if (err != OK)
+        return err;
+    from->properties = blob.properties;
+    from->metadata = blob.metadata;
+    if (from->source.may_read_tags)
+        from->tags = blob.tags;
+    from->type = blob.type;
+    from->etag = blob.etag;
+    return choose_part(request, from, &from->reader, blob.content.length_bytes);
+}
+
+/* A file of this server can be read, or not. */
+static void file_opened(void *arg, enum err err)
+{
+    struct http_request *request = arg;
+    struct from_url *from = request->from_url;
+    const struct node *node = &from->file.node;
+    if (err == OK)
+        err = choose_part(request, from, &from->file.payload, node->content.length_bytes);
+    if (err == OK) {
+        from->properties = node->properties;
+        from->metadata = node->metadata;
+        from->etag = node->etag;
+        http_fetch_start(request->context->fetcher, &from->fetch);
+        return;
+    }
+    const bool is_absent = err == ERR_SHARE_NOT_FOUND || err == ERR_SHARE_SNAPSHOT_NOT_FOUND ||
+                           err == ERR_PARENT_NOT_FOUND || err == ERR_RESOURCE_NOT_FOUND ||
+                           err == ERR_RESOURCE_TYPE_MISMATCH;
+    request_done(request, is_absent ? ERR_COPY_SOURCE_NOT_FOUND : err);
+}
+
+/* It may have to wait for SMB clients, as any reader of the file has to. */
+static void open_file(struct http_request *request, struct from_url *from)
+{
+    struct node_get *file = &from->file;
+    const struct http_range *range = &from->source.range;
+    request_bind(request, &file->base);
+    file->base.done = file_opened;
+    file->name = from->source.file;
+    file->kind = NODE_FILE;
+    file->want_payload = true;
+    file->end = LIMIT_FILE_BYTES;
+    if (from->source.has_range && range->first < LIMIT_FILE_BYTES) {
+        file->start = range->first;
+        file->end = range->last < LIMIT_FILE_BYTES ? range->last + 1 : LIMIT_FILE_BYTES;
+    }
+    node_get(request->context->service, file);
 }
 
 enum err from_url_run(struct http_request *request)
@@ -149,6 +195,10 @@ enum err from_url_run(struct http_request *request)
         .arg = request,
     };
     md5_init(&from->md5_ctx);
+    if (from->source.is_here && request->context->kind->id == HTTP_SERVICE_OF_FILES) {
+        open_file(request, from);
+        return OK;
+    }
     if (from->source.is_here) {
         const enum err err = open_here(request, from);
         if (err != OK)

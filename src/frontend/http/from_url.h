@@ -21,6 +21,7 @@
 #include "frontend/http/http_fetch.h"
 #include "frontend/http/http_request.h"
 #include "service/blob/blob.h"
+#include "service/file/node.h"
 #include "service/payload.h"
 
 struct from_url {
@@ -47,6 +48,7 @@ struct from_url {
     struct md5_ctx md5_ctx;
     struct http_fetch fetch;
     struct payload_reader reader;
+    struct node_get file; /* a source here that is a file */
 };
 
 /*

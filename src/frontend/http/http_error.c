@@ -8,9 +8,17 @@
 /* A row of the catalogue.  The messages are the service's, word for word. */
 #define ROW(status, code, message) ((struct http_error){ (status), (code), (message) })
 
+/* A sentence with the word for what the request is about. */
+#define ABOUT(subject, before, after)                                                              \
+    ((const char *const[]){                                                                        \
+        [HTTP_ERROR_OF_BLOB] = before "blob" after,                                                \
+        [HTTP_ERROR_OF_CONTAINER] = before "container" after,                                      \
+        [HTTP_ERROR_OF_FILE] = before "file" after,                                                \
+        [HTTP_ERROR_OF_SHARE] = before "file share" after,                                         \
+    }[subject])
+
 static struct http_error describe(enum err err, enum http_error_subject subject)
 {
-    const bool of_blob = subject == HTTP_ERROR_OF_BLOB;
     switch (err) {
     case OK:
     case ERR_NOT_FOUND:
@@ -20,6 +28,14 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_MALFORMED:
     case ERR_OUT_OF_RANGE:
     case ERR_TOO_LARGE:
+        /* Errors that only SMB clients can bring about. */
+    case ERR_LOCK_NOT_GRANTED:
+    case ERR_INVALID_LOCK_RANGE:
+    case ERR_RANGE_NOT_LOCKED:
+    case ERR_HANDLE_CLOSED:
+    case ERR_OPLOCK_NOT_BREAKING:
+    case ERR_OPLOCK_ACK_REFUSED:
+    case ERR_OPLOCK_KEY_IN_USE:
         /* Errors of the layers below that a service function turns into one of its own; one that
            comes this far is a fault of the server, and so are these two. */
     case ERR_CORRUPT:
@@ -30,7 +46,11 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_NO_SPACE:
         return ROW(507, "InsufficientStorage",
                    "The server has no space left to store the request.");
+    case ERR_OPEN_TABLE_FULL:
+    case ERR_CANCELLED:
+    case ERR_NODE_MOVED:
     case ERR_SHUTTING_DOWN:
+    case ERR_BUSY:
         return ROW(503, "ServerBusy",
                    "The server is currently unable to receive requests. Please retry "
                    "your request.");
@@ -155,6 +175,57 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
         return ROW(
             400, "InvalidTag",
             "The tags specified are invalid. It contains characters that are not permitted.");
+    case ERR_PROPERTY_NAME_INVALID:
+        return ROW(400, "PropertyNameInvalid", "The property name is invalid.");
+    case ERR_PROPERTY_NAME_TOO_LONG:
+        return ROW(400, "PropertyNameTooLong",
+                   "The property name exceeds the maximum allowed length (255).");
+    case ERR_PROPERTY_VALUE_TOO_LARGE:
+        return ROW(400, "PropertyValueTooLarge",
+                   "The property value exceeds the maximum allowed size (64KB). If the property "
+                   "value is a string, it is UTF-16 encoded and the maximum number of characters "
+                   "should be 32K or less.");
+    case ERR_TOO_MANY_PROPERTIES:
+        return ROW(400, "TooManyProperties",
+                   "The entity contains more properties than allowed. Each entity can include up "
+                   "to 252 properties to store data. Each entity also has 3 system properties.");
+    case ERR_DUPLICATE_PROPERTIES:
+        return ROW(400, "DuplicatePropertiesSpecified",
+                   "A property is specified more than one time.");
+    case ERR_PROPERTIES_NEED_VALUE:
+        return ROW(400, "PropertiesNeedValue",
+                   "The values are not specified for all properties in the entity.");
+    case ERR_KEY_TOO_LARGE:
+        return ROW(400, "KeyValueTooLarge",
+                   "The key value exceeds the maximum allowed size (1KB).");
+    case ERR_ENTITY_TOO_LARGE:
+        return ROW(400, "EntityTooLarge",
+                   "The entity is larger than the maximum allowed size (1MB).");
+    case ERR_GROUP_TOO_LONG:
+        return ROW(400, "InvalidInput",
+                   "The batch request operation exceeds the maximum 100 changes per change set.");
+    case ERR_GROUP_PARTITIONS:
+        return ROW(400, "CommandsInBatchActOnDifferentPartitions",
+                   "All commands in a batch must operate on same entity group.");
+    case ERR_GROUP_DUPLICATE:
+        return ROW(400, "InvalidDuplicateRow",
+                   "The batch request contains multiple changes with same row key. An entity can "
+                   "appear only once in a batch request.");
+    case ERR_ENTITY_MALFORMED:
+        return ROW(400, "InvalidInput", "An error occurred while processing this request.");
+    case ERR_INVALID_ETAG:
+        return ROW(400, "InvalidInput",
+                   "The etag value specified in one of the request headers is not valid. Please "
+                   "make sure only one etag value is specified and is valid.");
+    case ERR_TUNNELLED_METHOD:
+        return ROW(400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.");
+    case ERR_TUNNEL_NOT_POST:
+        return ROW(400, "XMethodNotUsingPost",
+                   "The request uses X-HTTP-Method with an HTTP verb other than POST.");
+    case ERR_MEDIA_TYPE:
+        return ROW(415, "MediaTypeNotSupported", "None of the provided media types are supported");
+    case ERR_ATOM:
+        return ROW(415, "AtomFormatNotSupported", "Atom format is not supported.");
     case ERR_CONDITIONS_NOT_SUPPORTED:
         return ROW(400, "ConditionHeadersNotSupported", "Condition headers are not supported.");
     case ERR_NOT_IMPLEMENTED:
@@ -213,8 +284,31 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_ACCOUNT_NOT_FOUND:
     case ERR_RESOURCE_NOT_FOUND:
         return ROW(404, "ResourceNotFound", "The specified resource does not exist.");
+    case ERR_TABLE_NOT_FOUND:
+        return ROW(404, "TableNotFound", "The table specified does not exist.");
+    case ERR_TABLE_EXISTS:
+        return ROW(409, "TableAlreadyExists", "The table specified already exists.");
+    case ERR_ENTITY_EXISTS:
+        return ROW(409, "EntityAlreadyExists", "The specified entity already exists.");
+    case ERR_UPDATE_CONDITION_NOT_MET:
+        return ROW(412, "UpdateConditionNotSatisfied",
+                   "The update condition specified in the request was not satisfied.");
     case ERR_CONTAINER_NOT_FOUND:
         return ROW(404, "ContainerNotFound", "The specified container does not exist.");
+    case ERR_QUEUE_NOT_FOUND:
+        return ROW(404, "QueueNotFound", "The specified queue does not exist.");
+    case ERR_QUEUE_EXISTS:
+        return ROW(409, "QueueAlreadyExists", "The specified queue already exists.");
+    case ERR_MESSAGE_NOT_FOUND:
+        return ROW(404, "MessageNotFound", "The specified message does not exist.");
+    case ERR_POP_RECEIPT_MISMATCH:
+        return ROW(
+            400, "PopReceiptMismatch",
+            "The specified pop receipt did not match the pop receipt for a dequeued message.");
+    case ERR_VISIBILITY_PAST_EXPIRY:
+        return ROW(
+            400, "InvalidQueryParameterValue",
+            "Value for one of the query parameters specified in the request URI is invalid.");
     case ERR_CONTAINER_EXISTS:
         return ROW(409, "ContainerAlreadyExists", "The specified container already exists.");
     case ERR_BLOB_NOT_FOUND:
@@ -229,6 +323,15 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
     case ERR_SNAPSHOTS_PRESENT:
         return ROW(409, "SnapshotsPresent",
                    "This operation is not permitted because the blob has snapshots.");
+    case ERR_CURRENT_VERSION:
+        return ROW(403, "OperationNotAllowedOnRootBlob",
+                   "The specified operation is not allowed on root blob.");
+    case ERR_NOT_SOFT_DELETED:
+        return ROW(409, "BlobSnapshotNotSoftDeleted",
+                   "The specified blob snapshot or version is not soft deleted.");
+    case ERR_PERMANENT_DELETE_REFUSED:
+        return ROW(409, "PermanentDeleteNotAllowed",
+                   "Permanent delete is not permitted for the specified blob.");
     case ERR_BLOB_SEALED:
         return ROW(409, "BlobIsSealed", "The blob is sealed and its contents cannot be modified.");
     case ERR_BLOB_ARCHIVED:
@@ -316,6 +419,9 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
         return ROW(409, "IncrementalCopyBlobMismatch",
                    "The specified source blob is different than the copy source of the existing "
                    "incremental copy blob.");
+    case ERR_INCREMENTAL_BLOB:
+        return ROW(409, "OperationNotAllowedOnIncrementalCopyBlob",
+                   "The specified operation is not allowed on an incremental copy blob.");
     case ERR_INFINITE_LEASE_REQUIRED:
         return ROW(412, "InfiniteLeaseDurationRequired",
                    "The lease ID matched, but the specified lease must be an infinite-duration "
@@ -355,39 +461,106 @@ static struct http_error describe(enum err err, enum http_error_subject subject)
                    "The lease ID matched, but the lease has been broken explicitly and cannot be "
                    "renewed.");
     case ERR_LEASE_ACTION_ID_MISMATCH:
-        return ROW(409, "LeaseIdMismatchWithLeaseOperation",
-                   of_blob
-                       ? "The lease ID specified did not match the lease ID for the blob."
-                       : "The lease ID specified did not match the lease ID for the container.");
+        return ROW(
+            409, "LeaseIdMismatchWithLeaseOperation",
+            ABOUT(subject, "The lease ID specified did not match the lease ID for the ", "."));
     case ERR_LEASE_ACTION_NOT_PRESENT:
         return ROW(409, "LeaseNotPresentWithLeaseOperation",
-                   of_blob ? "There is currently no lease on the blob."
-                           : "There is currently no lease on the container.");
+                   ABOUT(subject, "There is currently no lease on the ", "."));
     case ERR_LEASE_ID_MISSING:
-        return ROW(
-            412, "LeaseIdMissing",
-            of_blob ? "There is currently a lease on the blob and no lease ID was specified in the "
-                      "request."
-                    : "There is currently a lease on the container and no lease ID was specified "
-                      "in the "
-                      "request.");
+        return ROW(412, "LeaseIdMissing",
+                   ABOUT(subject, "There is currently a lease on the ",
+                         " and no lease ID was specified in the request."));
     case ERR_LEASE_ID_MISMATCH_BLOB:
         return ROW(412, "LeaseIdMismatchWithBlobOperation",
                    "The lease ID specified did not match the lease ID for the blob.");
     case ERR_LEASE_ID_MISMATCH_CONTAINER:
-        return ROW(412, "LeaseIdMismatchWithContainerOperation",
-                   "The lease ID specified did not match the lease ID for the container.");
+        return ROW(
+            412, "LeaseIdMismatchWithContainerOperation",
+            ABOUT(subject, "The lease ID specified did not match the lease ID for the ", "."));
     case ERR_LEASE_NOT_PRESENT_BLOB:
         return ROW(412, "LeaseNotPresentWithBlobOperation",
                    "There is currently no lease on the blob.");
     case ERR_LEASE_NOT_PRESENT_CONTAINER:
         return ROW(412, "LeaseNotPresentWithContainerOperation",
-                   "There is currently no lease on the container.");
+                   ABOUT(subject, "There is currently no lease on the ", "."));
     case ERR_LEASE_LOST:
-        return ROW(412, "LeaseLost",
-                   of_blob
-                       ? "A lease ID was specified, but the lease for the blob has expired."
-                       : "A lease ID was specified, but the lease for the container has expired.");
+        return ROW(
+            412, "LeaseLost",
+            ABOUT(subject, "A lease ID was specified, but the lease for the ", " has expired."));
+    case ERR_LEASE_ID_MISMATCH_FILE:
+        /* 409 in the page on file leases, 412 in every recorded answer. */
+        return ROW(412, "LeaseIdMismatchWithFileOperation",
+                   "The lease ID specified did not match the lease ID for the file.");
+    case ERR_LEASE_NOT_PRESENT_FILE:
+        return ROW(412, "LeaseNotPresentWithFileOperation",
+                   "There is currently no lease on the file.");
+
+    case ERR_SHARE_NOT_FOUND:
+        return ROW(404, "ShareNotFound", "The specified share does not exist.");
+    case ERR_SHARE_EXISTS:
+        return ROW(409, "ShareAlreadyExists", "The specified share already exists.");
+    case ERR_SHARE_HAS_SNAPSHOTS:
+        return ROW(409, "ShareHasSnapshots",
+                   "The share has snapshots and the operation requires no snapshots.");
+    case ERR_SHARE_SNAPSHOT_LEASED:
+        return ROW(409, "DeleteShareWhenSnapshotLeased",
+                   "Unable to delete share because one or more share snapshots have active leases. "
+                   "Release the share snapshot leases or delete the share with the include-leased "
+                   "parameter for x-ms-delete-snapshots.");
+    case ERR_SHARE_SNAPSHOT_COUNT:
+        return ROW(409, "ShareSnapshotCountExceeded",
+                   "The total number of snapshots for the share is over the limit.");
+    case ERR_SHARE_SNAPSHOT_NOT_FOUND:
+        return ROW(404, "ShareSnapshotNotFound", "The specified share snapshot does not exist.");
+    case ERR_FILE_PERMISSION_INVALID:
+        return ROW(400, "FileInvalidPermission", "The specified file permission is not valid.");
+    case ERR_PARENT_NOT_FOUND:
+        return ROW(404, "ParentNotFound", "The specified parent path does not exist.");
+    case ERR_RESOURCE_EXISTS:
+        return ROW(409, "ResourceAlreadyExists", "The specified resource already exists.");
+    case ERR_RESOURCE_TYPE_MISMATCH:
+        return ROW(409, "ResourceTypeMismatch",
+                   "The specified resource type does not match the type of the existing resource.");
+    case ERR_DIRECTORY_NOT_EMPTY:
+        return ROW(409, "DirectoryNotEmpty", "The specified directory is not empty.");
+    case ERR_RENAME_INTO_ITSELF:
+        /* Not documented for files; the words are those of Data Lake Storage. */
+        return ROW(409, "InvalidRenameSourcePath",
+                   "The source directory cannot be the same as the destination directory, nor can "
+                   "the destination be a subdirectory of the source directory.");
+    case ERR_SHARE_SIZE_LIMIT:
+        /* Not documented. */
+        return ROW(413, "ShareSizeLimitReached",
+                   "The specified share size limit has been reached.");
+    case ERR_FILE_NAME_INVALID:
+        return ROW(400, "InvalidResourceName",
+                   "The specifed resource name contains invalid characters.");
+    case ERR_FILE_PATH_TOO_LONG:
+        return ROW(400, "InvalidFileOrDirectoryPathName", "File or directory path is too long.");
+    case ERR_FILE_PATH_TOO_DEEP:
+        return ROW(400, "InvalidFileOrDirectoryPathName",
+                   "File or directory path has too many subdirectories.");
+
+    case ERR_SHARING_VIOLATION:
+        return ROW(409, "SharingViolation",
+                   "The specified resource may be in use by an SMB client.");
+    case ERR_DELETE_PENDING:
+        /* Documentation of locking calls it SMBDeletePending, answers of the service do not. */
+        return ROW(409, "DeletePending",
+                   "The specified resource is marked for deletion by an SMB client "
+                   "(SMBDeletePending).");
+    case ERR_FILE_LOCK_CONFLICT:
+        return ROW(409, "FileLockConflict",
+                   "A portion of the specified file is locked by an SMB client.");
+    case ERR_CACHE_FLUSH_DELAY:
+        /* 408 in the page on file locks, 500 in the table of error codes. */
+        return ROW(500, "ClientCacheFlushDelay",
+                   "The specified resource state could not be flushed from an SMB client in the "
+                   "specified time.");
+    case ERR_READ_ONLY_ATTRIBUTE:
+        return ROW(409, "ReadOnlyAttribute",
+                   "The specified resource is read-only and cannot be modified at this time.");
     }
     panic("error %d is outside the enumeration", (int)err);
 }

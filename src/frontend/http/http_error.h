@@ -17,10 +17,12 @@ struct http_error {
     const char *message;
 };
 
-/* Whether a fault concerns a blob or a container: some messages name it. */
+/* What a fault concerns: some messages name it. */
 enum http_error_subject {
     HTTP_ERROR_OF_BLOB,
     HTTP_ERROR_OF_CONTAINER,
+    HTTP_ERROR_OF_FILE,
+    HTTP_ERROR_OF_SHARE,
 };
 
 /* Never called with OK. */

@@ -10,7 +10,7 @@ enum {
     LABELS_LEN_MAX = 96,
 };
 
-/* One per row of the operation table, and a last one for requests that named no operation. */
+/* One per row of the operation tables, and one per service for requests that named no operation. */
 struct operation_metrics {
     char labels[LABELS_LEN_MAX];
     struct metric_counter *answered;
@@ -24,20 +24,24 @@ static struct metric_counter *in_flight;
 static struct metric_counter *bytes_in_total;
 static struct metric_counter *bytes_out_total;
 
-static const char *operation_name(size_t index)
+static void write_labels(size_t index, char *labels)
 {
-    return index < http_operation_count() ? http_operation_get(index)->name : "None";
+    const bool known = index < http_operation_count();
+    const enum http_service_id service =
+        known ? http_operation_get(index)->service
+              : (enum http_service_id)(index - http_operation_count());
+    snprintf(labels, LABELS_LEN_MAX, "service=\"%s\",operation=\"%s\"",
+             http_service_get(service)->name, known ? http_operation_get(index)->name : "None");
 }
 
 void http_metrics_init(void)
 {
-    const size_t count = http_operation_count() + 1;
+    const size_t count = http_operation_count() + HTTP_SERVICE_COUNT;
     per_operation = calloc(count, sizeof(*per_operation));
     if (per_operation == NULL)
         panic("no memory for metrics");
     for (size_t i = 0; i < count; i++)
-        snprintf(per_operation[i].labels, LABELS_LEN_MAX, "service=\"blob\",operation=\"%s\"",
-                 operation_name(i));
+        write_labels(i, per_operation[i].labels);
     /* Metrics of one name are registered together, as the text format wants them. */
     for (size_t i = 0; i < count; i++)
         per_operation[i].answered = metric_counter_new(
@@ -70,11 +74,12 @@ void http_metrics_in_flight(int delta)
     metric_add(in_flight, delta);
 }
 
-void http_metrics_answered(const struct http_operation *operation, unsigned status, int64_t span_us,
+void http_metrics_answered(const struct http_service *service,
+                           const struct http_operation *operation, unsigned status, int64_t span_us,
                            uint64_t bytes_in, uint64_t bytes_out)
 {
     struct operation_metrics *metrics =
-        &per_operation[operation == NULL ? http_operation_count()
+        &per_operation[operation == NULL ? http_operation_count() + service->id
                                          : http_operation_index(operation)];
     metric_add(metrics->answered, 1);
     if (status >= 500)

@@ -20,7 +20,8 @@ void http_metrics_release(void);
 void http_metrics_in_flight(int delta);
 
 /* A request was answered.  `operation` is NULL when it named none. */
-void http_metrics_answered(const struct http_operation *operation, unsigned status, int64_t span_us,
+void http_metrics_answered(const struct http_service *service,
+                           const struct http_operation *operation, unsigned status, int64_t span_us,
                            uint64_t bytes_in, uint64_t bytes_out);
 
 #endif

@@ -99,15 +99,16 @@ static enum err find_default_version(struct http_request *request)
     static const char *const parameters[] = { "api-version", "sv", "sig" };
     const struct http_message *message = &request->message;
     if (request->inherited_version != 0 ||
+        (request->context->kind->properties_parts & PROPERTIES_DEFAULT_VERSION) == 0 ||
         http_message_find_header(message, "x-ms-version") != NULL)
         return OK;
     for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
         if (http_message_find_parameter(message, parameters[i]) != NULL)
             return OK;
     struct service_properties properties;
-    const enum err err =
-        service_properties_get(request->context->service, &request->arena,
-                               slice_of(request->address.account->name), 'b', &properties);
+    const enum err err = service_properties_get(request->context->service, &request->arena,
+                                                slice_of(request->address.account->name),
+                                                request->context->kind->letter, &properties);
     if (err != OK || properties.default_version.len == 0)
         return err;
     request->version_text = properties.default_version;
@@ -253,6 +254,7 @@ static enum err refuse_unserved_headers(struct http_request *request)
         "x-ms-encryption-scope",
         "x-ms-immutability-policy-until-date",
         "x-ms-legal-hold",
+        "x-ms-structured-body",
     };
     if (request->context->loose)
         return OK;
@@ -278,27 +280,47 @@ static enum err find_instant(struct http_request *request, const char *parameter
     return *ticks == 0 ? ERR_BLOB_NOT_FOUND : OK;
 }
 
+static enum err fault_not_root(struct http_request *request, const char *parameter,
+                               const char *reason)
+{
+    request_add_detail(request, "QueryParameterName", slice_of(parameter));
+    request_add_detail(request, "QueryParameterValue",
+                       http_message_parameter(&request->message, parameter));
+    request_add_detail(request, "Reason", slice_of(reason));
+    return ERR_INVALID_QUERY_PARAMETER;
+}
+
 static enum err find_snapshot(struct http_request *request)
 {
-    int64_t version;
+    const unsigned flags = request->operation->flags;
     enum err err = find_instant(request, "snapshot", &request->snapshot);
     if (err == OK)
-        err = find_instant(request, "versionid", &version);
+        err = find_instant(request, "versionid", &request->version_id);
     if (err != OK)
         return err;
-    if (request->snapshot != 0 && version != 0)
+    if (request->snapshot != 0 && request->version_id != 0)
         return ERR_EXCLUSIVE_QUERY_PARAMETERS;
-    if (request->snapshot != 0 && (request->operation->flags & OP_SNAPSHOT) == 0) {
-        request_add_detail(request, "QueryParameterName", slice_of("snapshot"));
-        request_add_detail(request, "QueryParameterValue",
-                           http_message_parameter(&request->message, "snapshot"));
-        request_add_detail(request, "Reason",
-                           slice_of("This operation is only allowed on the root blob. Snapshot "
-                                    "should not be provided."));
-        return ERR_INVALID_QUERY_PARAMETER;
-    }
-    /* There are no versions yet, so one that is named does not exist. */
-    return version != 0 ? ERR_BLOB_NOT_FOUND : OK;
+    if (request->snapshot != 0 && (flags & OP_SNAPSHOT) == 0)
+        return fault_not_root(request, "snapshot",
+                              "This operation is only allowed on the root blob. Snapshot should "
+                              "not be provided.");
+    if (request->version_id != 0 && (flags & (OP_SNAPSHOT | OP_VERSION)) == 0)
+        return fault_not_root(request, "versionid",
+                              "This operation is only allowed on the root blob. Version id should "
+                              "not be provided.");
+    return OK;
+}
+
+/* A snapshot of the share that the address is in. */
+static enum err find_share_snapshot(struct http_request *request)
+{
+    const char *const parameter = "sharesnapshot";
+    const enum err err = find_instant(request, parameter, &request->snapshot);
+    if (err != OK)
+        return err == ERR_BLOB_NOT_FOUND ? ERR_SHARE_SNAPSHOT_NOT_FOUND : err;
+    if (request->snapshot != 0 && (request->operation->flags & OP_SNAPSHOT) == 0)
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    return OK;
 }
 
 /* Tags and tier of a blob that is made. */
@@ -340,6 +362,8 @@ static enum err find_arguments(struct http_request *request)
     enum err err = refuse_unserved_headers(request);
     if (err == OK && operation->level == HTTP_BLOB)
         err = find_snapshot(request);
+    if (err == OK && (operation->level == HTTP_SHARE || operation->level == HTTP_NODE))
+        err = find_share_snapshot(request);
     if (err == OK && (operation->flags & OP_TAGS) != 0)
         err = find_tags(request);
     if (err == OK &&
@@ -367,16 +391,16 @@ static enum err understand(struct http_request *request)
     if (err == OK)
         err = find_content_length(request);
     if (err == OK)
-        err = http_address_parse(&request->arena, &request->message, context->accounts,
-                                 context->path_style_only, &request->address);
+        err = http_address_parse(&request->arena, context->kind, &request->message,
+                                 context->accounts, context->path_style_only, &request->address);
     if (err == OK)
         err = find_default_version(request);
     struct access_caller caller;
     if (err == OK)
         err = access_authenticate(request, &caller);
     if (err == OK)
-        err = http_route_find(&request->message, &request->address, &request->operation,
-                              request->details, &request->detail_count);
+        err = http_route_find(context->kind, &request->message, &request->address,
+                              &request->operation, request->details, &request->detail_count);
     if (err == OK)
         err = access_authorize(request, &caller);
     if (err == OK && request->address.secondary && (request->operation->flags & OP_CHANGE) != 0)
@@ -417,9 +441,9 @@ void request_receive(struct http_request *request, struct slice bytes)
 
 /* --- performing it --- */
 
-bool request_is_change(const struct http_request *request)
+bool request_waits(const struct http_request *request)
 {
-    return request->operation != NULL && (request->operation->flags & OP_CHANGE) != 0;
+    return request->operation != NULL && (request->operation->flags & (OP_CHANGE | OP_WAITS)) != 0;
 }
 
 void request_bind(struct http_request *request, struct service_change *change)
@@ -447,14 +471,14 @@ static bool is_body_complete(const struct http_request *request)
 void request_run(struct http_request *request)
 {
     assert(request->phase == PHASE_RECEIVING);
-    const bool change = request_is_change(request);
-    request->phase = change ? PHASE_RUNNING : PHASE_ANSWERED;
+    const bool waits = request_waits(request);
+    request->phase = waits ? PHASE_RUNNING : PHASE_ANSWERED;
     const enum err err =
         is_body_complete(request) ? request->operation->run(request) : ERR_INVALID_INPUT;
-    /* A change that was started belongs to the service now; it is touched only if it was not. */
+    /* What was started belongs to the service now; it is touched only if it was not. */
     if (err == OK)
         return;
-    if (change) {
+    if (waits) {
         request_done(request, err);
         return;
     }
@@ -471,7 +495,26 @@ struct http_response *request_respond(struct http_request *request, unsigned sta
 
 static enum http_error_subject subject_of(const struct http_request *request)
 {
+    switch (request->context->kind->id) {
+    case HTTP_SERVICE_OF_FILES:
+        return request->address.level == HTTP_NODE ? HTTP_ERROR_OF_FILE : HTTP_ERROR_OF_SHARE;
+    case HTTP_SERVICE_OF_BLOBS:
+    case HTTP_SERVICE_OF_QUEUES:
+    case HTTP_SERVICE_OF_TABLES:
+    case HTTP_SERVICE_COUNT:
+        break;
+    }
     return request->address.level == HTTP_BLOB ? HTTP_ERROR_OF_BLOB : HTTP_ERROR_OF_CONTAINER;
+}
+
+void request_write_xml_error(struct http_request *request, const struct http_error *error,
+                             struct http_response *response)
+{
+    char time[DATE_ISO_LEN + 1];
+    date_format_iso(request->received_at, time);
+    http_response_add_text(response, "Content-Type", "application/xml");
+    response->body = http_error_body(&request->arena, error, request->id_text, time,
+                                     request->details, request->detail_count);
 }
 
 static void respond_error(struct http_request *request)
@@ -484,17 +527,16 @@ static void respond_error(struct http_request *request)
         http_response_add_text(response, "WWW-Authenticate",
                                "Bearer authorization_uri=https://login.microsoftonline.com/common/"
                                "oauth2/authorize resource_id=https://storage.azure.com");
-    if (request->err == ERR_INVALID_RANGE)
+    if (request->err == ERR_INVALID_RANGE && request->operation->method == HTTP_GET)
         http_response_add(
             response, "Content-Range",
             arena_printf(&request->arena, "bytes */%" PRIu64, request->resource_bytes));
     if (error.status == 304 || slice_is(request->message.method, "HEAD"))
         return;
-    char time[DATE_ISO_LEN + 1];
-    date_format_iso(request->received_at, time);
-    http_response_add_text(response, "Content-Type", "application/xml");
-    response->body = http_error_body(&request->arena, &error, request->id_text, time,
-                                     request->details, request->detail_count);
+    if (request->context->kind->write_error != NULL)
+        request->context->kind->write_error(request, &error, response);
+    else
+        request_write_xml_error(request, &error, response);
 }
 
 void request_answer(struct http_request *request)
@@ -502,7 +544,7 @@ void request_answer(struct http_request *request)
     assert(request->phase == PHASE_RAN || request->phase == PHASE_REFUSED);
     if (request->err == OK)
         request->operation->respond(request);
-    else
+    if (request->err != OK)
         respond_error(request);
     request->phase = PHASE_ANSWERED;
 }
@@ -510,6 +552,9 @@ void request_answer(struct http_request *request)
 void request_complete_answer(struct http_request *request)
 {
     assert(request->phase == PHASE_ANSWERED);
+    if (request->context->kind->is_uncached && request->response.status == 200 &&
+        request->operation->method == HTTP_GET)
+        http_response_add_text(&request->response, "Cache-Control", "no-cache");
     const enum err err = api_add_cors(request);
     /* The operation is done; a page of another origin that cannot read the answer is the lesser
        evil. */

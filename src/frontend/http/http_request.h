@@ -6,9 +6,10 @@
  *   BEGUN     -> RECEIVING  request_begin: understood, authorized, arguments read
  *   BEGUN     -> REFUSED    request_begin found a fault; the body is read and dropped
  *   RECEIVING -> REFUSED    a fault while the body arrived
- *   RECEIVING -> RUNNING    request_run of a change; the connection is suspended
- *   RECEIVING -> ANSWERED   request_run of a read
- *   RUNNING   -> RAN        request_done, on a committer's thread
+ *   RECEIVING -> RUNNING    request_run of a change, or of a read that may have to wait
+ *                           (OP_WAITS); the connection is suspended
+ *   RECEIVING -> ANSWERED   request_run of any other read
+ *   RUNNING   -> RAN        request_done, mostly on a committer's thread
  *   RAN, REFUSED -> ANSWERED  request_answer writes the response
  *
  * Authorization comes before the body is read.  All memory is the request's arena.
@@ -43,6 +44,7 @@ struct http_fetcher;
 
 /* What all requests of a server share; constant while it runs. */
 struct http_context {
+    const struct http_service *kind; /* which of the services */
     struct service *service;
     struct http_fetcher *fetcher; /* of copy sources; NULL: there is none */
     const struct account_list *accounts;
@@ -61,6 +63,19 @@ struct http_access {
     struct slice content_encoding;
     struct slice content_language;
     struct slice content_type;
+    /* what the SAS of a table is for: tn, spk, srk, epk, erk; without data where it says nothing */
+    struct slice table;
+    struct slice first_partition_key;
+    struct slice first_row_key;
+    struct slice last_partition_key;
+    struct slice last_row_key;
+    /* what may be done to entities, and to blobs that are deleted, if not by key */
+    bool may_delete_version;
+    bool may_delete_for_good;
+    bool may_read;
+    bool may_add;
+    bool may_update;
+    bool may_delete;
 };
 
 enum http_phase {
@@ -96,7 +111,8 @@ struct http_request {
     bool has_lease_id;
     struct uuid lease_id;
     struct metadata metadata;
-    int64_t snapshot;     /* rows with OP_SNAPSHOT: ticks; 0: the base blob */
+    int64_t snapshot;     /* rows with OP_SNAPSHOT: ticks; 0: no snapshot */
+    int64_t version_id;   /* the same, and with OP_VERSION: of a version of the blob */
     struct metadata tags; /* rows with OP_TAGS */
     struct slice tier;    /* the same; empty if none is named */
     bool must_close;      /* where the request ends is in doubt: nothing more is read */
@@ -113,9 +129,10 @@ struct http_request {
     enum err err;
     struct http_error_detail details[HTTP_ERROR_DETAILS_MAX];
     size_t detail_count;
-    uint64_t resource_bytes;   /* how long the resource is, when the range was not within it */
-    struct from_url *from_url; /* rows whose body is fetched, or NULL */
-    void *arguments;           /* of the operation: what its prepare made for its run and respond */
+    struct slice error_message; /* table service: in place of the usual one; empty if none */
+    uint64_t resource_bytes;    /* how long the resource is, when the range was not within it */
+    struct from_url *from_url;  /* rows whose body is fetched, or NULL */
+    void *arguments; /* of the operation: what its prepare made for its run and respond */
     struct http_response response;
 
     /* told when a change is durable or refused; set by the server */
@@ -137,7 +154,10 @@ void request_receive(struct http_request *request, struct slice bytes);
  */
 void request_run(struct http_request *request);
 
-/* Write the response of a request that RAN or was REFUSED; it is ANSWERED afterwards. */
+/*
+ * Write the response of a request that RAN or was REFUSED; it is ANSWERED afterwards.  A row's
+ * `respond` that finds that it cannot be written sets request->err.
+ */
 void request_answer(struct http_request *request);
 
 /* Add what every answer may carry beside its own headers. */
@@ -146,8 +166,8 @@ void request_complete_answer(struct http_request *request);
 /* Answer with an error in place of the response that was written. */
 void request_fail_answer(struct http_request *request, enum err err);
 
-/* Whether the operation waits for a commit, so that the connection is to be suspended. */
-bool request_is_change(const struct http_request *request);
+/* Whether the operation ends with request_done, so that the connection is to be suspended. */
+bool request_waits(const struct http_request *request);
 
 /* --- for the operations (api.h) --- */
 
@@ -161,6 +181,10 @@ void request_done(void *arg, enum err err);
 
 /* Fill the service's part of a change. */
 void request_bind(struct http_request *request, struct service_change *change);
+
+/* The XML body and Content-Type of an error. */
+void request_write_xml_error(struct http_request *request, const struct http_error *error,
+                             struct http_response *response);
 
 /* Begin an answer: the headers every response has are added when it is sent. */
 struct http_response *request_respond(struct http_request *request, unsigned status);

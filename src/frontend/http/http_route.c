@@ -4,22 +4,65 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/encoding.h"
 #include "frontend/http/api.h"
-#include "service/blob/blob_name.h"
 
-static const struct http_operation operations[] = {
-#define OPERATION(name_, method_, level_, restype_, comp_, header_, value_, permissions_, type_,   \
-                  flags_, prepare_, run_, respond_)                                                \
-    { #name_,       HTTP_##method_, HTTP_##level_, restype_, comp_, header_, value_,               \
-      permissions_, type_,          flags_,        prepare_, run_,  respond_ },
-#include "frontend/http/http_operations.def"
+/* Where the table of a service begins, by counting the rows of those before it. */
+enum {
+#define OPERATION(...) +1 /* NOLINT(bugprone-macro-parentheses): a term of a sum */
+    BLOB_OPERATIONS = 0,
+    QUEUE_OPERATIONS = BLOB_OPERATIONS
+#include "frontend/http/operations_blob.def"
+    ,
+    TABLE_OPERATIONS = QUEUE_OPERATIONS
+#include "frontend/http/operations_queue.def"
+    ,
+    FILE_OPERATIONS = TABLE_OPERATIONS
+#include "frontend/http/operations_table.def"
+    ,
+    OPERATION_COUNT = FILE_OPERATIONS
+#include "frontend/http/operations_file.def"
+    ,
 #undef OPERATION
 };
 
-enum {
-    OPERATION_COUNT = sizeof(operations) / sizeof(operations[0]),
+static const struct http_operation operations[OPERATION_COUNT] = {
+#define OPERATION(name_, method_, level_, restype_, comp_, header_, value_, permissions_, type_,   \
+                  flags_, prepare_, run_, respond_)                                                \
+    { SERVICE_OF_ROWS, #name_,       HTTP_##method_, HTTP_##level_, restype_, comp_, header_,      \
+      value_,          permissions_, type_,          flags_,        prepare_, run_,  respond_ },
+#define SERVICE_OF_ROWS HTTP_SERVICE_OF_BLOBS
+#include "frontend/http/operations_blob.def"
+#undef SERVICE_OF_ROWS
+#define SERVICE_OF_ROWS HTTP_SERVICE_OF_QUEUES
+#include "frontend/http/operations_queue.def"
+#undef SERVICE_OF_ROWS
+#define SERVICE_OF_ROWS HTTP_SERVICE_OF_TABLES
+#include "frontend/http/operations_table.def"
+#undef SERVICE_OF_ROWS
+#define SERVICE_OF_ROWS HTTP_SERVICE_OF_FILES
+#include "frontend/http/operations_file.def"
+#undef SERVICE_OF_ROWS
+#undef OPERATION
 };
+
+/* The rows of a service: from its entry up to the next. */
+static const size_t first_rows[HTTP_SERVICE_COUNT + 1] = {
+    [HTTP_SERVICE_OF_BLOBS] = BLOB_OPERATIONS,   [HTTP_SERVICE_OF_QUEUES] = QUEUE_OPERATIONS,
+    [HTTP_SERVICE_OF_TABLES] = TABLE_OPERATIONS, [HTTP_SERVICE_OF_FILES] = FILE_OPERATIONS,
+    [HTTP_SERVICE_COUNT] = OPERATION_COUNT,
+};
+
+const struct http_service *http_service_get(enum http_service_id id)
+{
+    static const struct http_service *const services[HTTP_SERVICE_COUNT] = {
+        [HTTP_SERVICE_OF_BLOBS] = &http_blob_service,
+        [HTTP_SERVICE_OF_QUEUES] = &http_queue_service,
+        [HTTP_SERVICE_OF_TABLES] = &http_table_service,
+        [HTTP_SERVICE_OF_FILES] = &http_file_service,
+    };
+    assert(id < HTTP_SERVICE_COUNT);
+    return services[id];
+}
 
 size_t http_operation_count(void)
 {
@@ -44,7 +87,7 @@ enum http_method http_method_of(struct slice method)
     static const char *const names[] = {
         [HTTP_GET] = "GET",     [HTTP_HEAD] = "HEAD",     [HTTP_PUT] = "PUT",
         [HTTP_POST] = "POST",   [HTTP_DELETE] = "DELETE", [HTTP_OPTIONS] = "OPTIONS",
-        [HTTP_PATCH] = "PATCH",
+        [HTTP_PATCH] = "PATCH", [HTTP_MERGE] = "MERGE",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (slice_is(method, names[i]))
@@ -102,86 +145,38 @@ static bool address_by_host(const struct http_message *message, const struct acc
     return address->account != NULL;
 }
 
-/* The container of a path's first segment and the blob of the rest; both still encoded. */
-static void split_resource(struct slice path, struct slice *container, struct slice *blob)
+void http_path_split(struct slice path, struct slice *first, struct slice *rest)
 {
     const size_t slash = slice_find_byte(path, '/');
-    *container = slice_head(path, slash);
-    *blob = slice_from(path, slash + 1);
+    *first = slice_head(path, slash);
+    *rest = slice_from(path, slash + 1);
 }
 
-static enum err decode_blob_name(struct arena *arena, struct slice encoded, struct slice *name)
-{
-    struct slice decoded;
-    if (percent_decode(arena, encoded, &decoded) != OK)
-        return ERR_INVALID_URI;
-    /* The service takes a backslash for a slash. */
-    if (slice_find_byte(decoded, '\\') < decoded.len) {
-        char *bytes = arena_bytes(arena, decoded.len);
-        for (size_t i = 0; i < decoded.len; i++)
-            bytes[i] = decoded.data[i] == '\\' ? '/' : decoded.data[i];
-        decoded = slice_make(bytes, decoded.len);
-    }
-    *name = decoded;
-    return blob_name_check(decoded);
-}
-
-static enum err parse_resource(struct arena *arena, const struct http_message *message,
-                               struct slice path, struct http_address *address)
-{
-    struct slice container;
-    struct slice blob;
-    split_resource(path, &container, &blob);
-    if (container.len == 0 && blob.len == 0) {
-        address->level = HTTP_SERVICE;
-        return OK;
-    }
-    const bool names_container = http_message_find_parameter(message, "restype") != NULL;
-    if (blob.len == 0 && !names_container) {
-        /* A single segment that is not said to be a container is a blob of the root container. */
-        if (slice_find_byte(path, '/') < path.len)
-            return ERR_INVALID_URI;
-        blob = container;
-        container = slice_of("$root");
-    }
-    if (percent_decode(arena, container, &address->container) != OK)
-        return ERR_INVALID_URI;
-    const enum err err = container_name_check(address->container);
-    if (err != OK)
-        return err;
-    address->level = blob.len == 0 ? HTTP_CONTAINER : HTTP_BLOB;
-    return blob.len == 0 ? OK : decode_blob_name(arena, blob, &address->blob);
-}
-
-enum err http_address_parse(struct arena *arena, const struct http_message *message,
-                            const struct account_list *accounts, bool path_style_only,
-                            struct http_address *address)
+enum err http_address_parse(struct arena *arena, const struct http_service *service,
+                            const struct http_message *message, const struct account_list *accounts,
+                            bool path_style_only, struct http_address *address)
 {
     *address = (struct http_address){ 0 };
     struct slice path = slice_from(message->path, 1);
     if (path_style_only || !address_by_host(message, accounts, address)) {
         struct slice name;
         address->path_style = true;
-        split_resource(path, &name, &path);
+        http_path_split(path, &name, &path);
         address->account = find_account(accounts, name, &address->secondary);
     }
     if (address->account == NULL)
         return ERR_ACCOUNT_NOT_FOUND;
-    return parse_resource(arena, message, path, address);
+    return service->parse_resource(arena, message, path, address);
 }
 
 /* --- operations --- */
 
-/* Values of `comp` that select operations of the blob service which have no row yet. */
-static const char *const unserved_comps[] = {
-    "expiry",   "immutabilitypolicies", "legalhold", "query", "rename",
-    "undelete", "userdelegationkey",
-};
-
-static bool is_unserved(struct slice comp)
+static bool is_unserved(const struct http_service *service, const struct http_field *field)
 {
-    for (size_t i = 0; i < sizeof(unserved_comps) / sizeof(unserved_comps[0]); i++)
-        if (slice_equal_nocase(comp, slice_of(unserved_comps[i])))
+    if (field == NULL)
+        return false;
+    for (const char *const *name = service->unserved_comps; *name != NULL; name++)
+        if (slice_equal_nocase(field->value, slice_of(*name)))
             return true;
     return false;
 }
@@ -201,10 +196,11 @@ static bool method_matches(const struct http_operation *row, enum http_method me
 }
 
 /* No row has these parameters: is it an operation we do not have, or nonsense? */
-static enum err refuse_parameters(const struct http_field *restype, const struct http_field *comp,
+static enum err refuse_parameters(const struct http_service *service,
+                                  const struct http_field *restype, const struct http_field *comp,
                                   struct http_error_detail *details, size_t *detail_count)
 {
-    if (comp != NULL && is_unserved(comp->value))
+    if (is_unserved(service, comp) || is_unserved(service, restype))
         return ERR_NOT_IMPLEMENTED;
     const struct http_field *fault = comp != NULL ? comp : restype;
     if (fault == NULL)
@@ -230,11 +226,30 @@ static enum err refuse_header(const struct http_message *message, const struct h
     return ERR_INVALID_HEADER;
 }
 
-enum err http_route_find(const struct http_message *message, const struct http_address *address,
+enum err http_method_find(const struct http_service *service, const struct http_message *message,
+                          enum http_method *method)
+{
+    *method = http_method_of(message->method);
+    const struct slice named = http_message_header(message, "x-http-method");
+    if (!service->overrides_method || named.len == 0)
+        return OK;
+    if (*method != HTTP_POST)
+        return ERR_TUNNEL_NOT_POST;
+    *method = http_method_of(named);
+    const bool may_be_named = *method == HTTP_PUT || *method == HTTP_PATCH ||
+                              *method == HTTP_MERGE || *method == HTTP_DELETE;
+    return may_be_named ? OK : ERR_TUNNELLED_METHOD;
+}
+
+enum err http_route_find(const struct http_service *service, const struct http_message *message,
+                         const struct http_address *address,
                          const struct http_operation **operation, struct http_error_detail *details,
                          size_t *detail_count)
 {
-    const enum http_method method = http_method_of(message->method);
+    enum http_method method;
+    const enum err err = http_method_find(service, message, &method);
+    if (err != OK)
+        return err;
     const struct http_field *restype = http_message_find_parameter(message, "restype");
     const struct http_field *comp = http_message_find_parameter(message, "comp");
     const struct http_operation *wants_header = NULL;
@@ -242,7 +257,9 @@ enum err http_route_find(const struct http_message *message, const struct http_a
     *detail_count = 0;
     const bool has_source = http_message_header(message, "x-ms-copy-source").len > 0;
     bool wants_source = false;
-    for (const struct http_operation *row = operations; row < operations + OPERATION_COUNT; row++) {
+    const struct http_operation *const end = operations + first_rows[service->id + 1];
+    for (const struct http_operation *row = operations + first_rows[service->id]; row < end;
+         row++) {
         if ((row->flags & OP_ANYBODY) != 0 && row->method == method) {
             *operation = row;
             return OK;
@@ -273,5 +290,5 @@ enum err http_route_find(const struct http_message *message, const struct http_a
     }
     if (parameters_known)
         return ERR_UNSUPPORTED_VERB;
-    return refuse_parameters(restype, comp, details, detail_count);
+    return refuse_parameters(service, restype, comp, details, detail_count);
 }

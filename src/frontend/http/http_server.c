@@ -316,7 +316,7 @@ static void add_common_headers(struct exchange *exchange)
 {
     struct http_request *request = &exchange->request;
     struct http_response *response = &request->response;
-    http_response_add_text(response, "Server", "Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0");
+    http_response_add_text(response, "Server", request->context->kind->server);
     http_response_add_text(response, "x-ms-request-id", request->id_text);
     http_response_add(response, "x-ms-version",
                       request->version == 0 ? (struct slice){ 0 } : request->version_text);
@@ -362,7 +362,7 @@ static enum MHD_Result proceed(struct exchange *exchange)
 {
     struct http_request *request = &exchange->request;
     if (request->phase == PHASE_RECEIVING) {
-        if (request_is_change(request)) {
+        if (request_waits(request)) {
             exchange_set_running(exchange, true);
             /* `resume` may be called before request_run returns, so this comes first. */
             MHD_suspend_connection(exchange->connection);
@@ -423,8 +423,8 @@ static void completed(void *cls, struct MHD_Connection *connection, void **con_c
         const uint64_t bytes_out = request->response.payload != NULL
                                        ? request->response.payload_length
                                        : request->response.body.len;
-        http_metrics_answered(request->operation, exchange->status, span_us, request->body_taken,
-                              bytes_out);
+        http_metrics_answered(request->context->kind, request->operation, exchange->status, span_us,
+                              request->body_taken, bytes_out);
         if (log_enabled(LOG_DEBUG))
             log_debug("request", "%s %.*s %.*s %u %" PRId64 "us", request->id_text,
                       (int)request->message.method.len, request->message.method.data,

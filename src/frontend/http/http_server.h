@@ -30,7 +30,7 @@ struct http_server_options {
     const char *key_password;
 };
 
-/* The blob service.  `context` is kept.  ERR_IO when the listener cannot be opened (logged). */
+/* A service.  `context` is kept.  ERR_IO when the listener cannot be opened (logged). */
 MUST_CHECK enum err http_server_new(const struct http_context *context,
                                     const struct http_server_options *options,
                                     struct http_server **server);

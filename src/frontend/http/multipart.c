@@ -58,22 +58,33 @@ static enum delimiter delimiter_of(struct slice line, struct slice boundary)
     return slice_is(rest, "--") ? LAST_DELIMITER : NO_DELIMITER;
 }
 
-/* Headers up to the empty line.  `headers` has room for MULTIPART_HEADERS_MAX. */
-static enum err take_headers(struct slice *text, struct http_field *headers, size_t *count)
+/* Headers up to the empty line, in the arena. */
+static enum err take_headers(struct arena *arena, struct slice *text,
+                             const struct http_field **headers, size_t *count)
 {
+    struct http_field *found = arena_alloc(arena, MULTIPART_HEADERS_MAX * sizeof(*found));
     struct slice line;
+    *headers = found;
     *count = 0;
     while (take_line(text, &line) && line.len > 0) {
         const size_t colon = slice_find_byte(line, ':');
         const struct slice name = slice_trim(slice_head(line, colon));
         if (name.len == 0 || colon == line.len || *count == MULTIPART_HEADERS_MAX)
             return ERR_MALFORMED;
-        headers[(*count)++] = (struct http_field){
+        found[(*count)++] = (struct http_field){
             .name = name,
             .value = slice_trim(slice_from(line, colon + 1)),
         };
     }
     return OK;
+}
+
+struct slice multipart_header(const struct multipart_piece *piece, const char *name)
+{
+    for (size_t i = 0; i < piece->header_count; i++)
+        if (slice_equal_nocase(piece->headers[i].name, slice_of(name)))
+            return piece->headers[i].value;
+    return (struct slice){ 0 };
 }
 
 static enum err read_request_line(struct slice line, struct multipart_part *part)
@@ -89,40 +100,29 @@ static enum err read_request_line(struct slice line, struct multipart_part *part
     return OK;
 }
 
-/* `text` is what lies between two delimiters. */
-static enum err read_part(struct arena *arena, struct slice text, struct multipart_part *part)
+enum err multipart_read_request(struct arena *arena, const struct multipart_piece *piece,
+                                struct multipart_part *part)
 {
-    struct http_field *headers =
-        arena_alloc(arena, MULTIPART_HEADERS_MAX * sizeof(struct http_field));
-    size_t count;
-    enum err err = take_headers(&text, headers, &count);
-    if (err != OK)
-        return err;
-    *part = (struct multipart_part){ 0 };
-    bool is_request = false;
-    for (size_t i = 0; i < count; i++) {
-        if (slice_equal_nocase(headers[i].name, slice_of("content-id")))
-            part->content_id = headers[i].value;
-        if (slice_equal_nocase(headers[i].name, slice_of("content-type")))
-            is_request = slice_equal_nocase(headers[i].value, slice_of("application/http"));
-    }
+    struct slice text = piece->content;
     struct slice line;
-    if (!is_request || !take_line(&text, &line))
+    *part = (struct multipart_part){ .content_id = multipart_header(piece, "Content-ID") };
+    if (!slice_equal_nocase(multipart_header(piece, "Content-Type"),
+                            slice_of("application/http")) ||
+        !take_line(&text, &line))
         return ERR_MALFORMED;
-    err = read_request_line(line, part);
-    /* The part's own headers are not needed any more. */
+    enum err err = read_request_line(line, part);
     if (err == OK)
-        err = take_headers(&text, headers, &part->header_count);
-    part->headers = headers;
+        err = take_headers(arena, &text, &part->headers, &part->header_count);
     part->body = text;
     return err;
 }
 
-enum err multipart_read(struct arena *arena, struct slice body, struct slice boundary,
-                        const struct multipart_part **parts, size_t *part_count)
+enum err multipart_split(struct arena *arena, struct slice body, struct slice boundary,
+                         size_t pieces_max, const struct multipart_piece **pieces,
+                         size_t *piece_count)
 {
-    struct multipart_part *found = arena_alloc(arena, MULTIPART_PARTS_MAX * sizeof(*found));
-    const char *part_start = NULL;
+    struct multipart_piece *found = arena_alloc(arena, pieces_max * sizeof(*found));
+    const char *piece_start = NULL;
     bool ended = false;
     struct slice rest = body;
     struct slice line;
@@ -131,19 +131,35 @@ enum err multipart_read(struct arena *arena, struct slice body, struct slice bou
         const enum delimiter delimiter = delimiter_of(line, boundary);
         if (delimiter == NO_DELIMITER)
             continue;
-        if (part_start != NULL) {
-            if (count == MULTIPART_PARTS_MAX)
+        if (piece_start != NULL) {
+            if (count == pieces_max)
                 return ERR_OUT_OF_RANGE;
-            const struct slice text = slice_make(part_start, (size_t)(line.data - part_start));
-            const enum err err = read_part(arena, text, &found[count++]);
+            struct multipart_piece *piece = &found[count++];
+            piece->content = slice_make(piece_start, (size_t)(line.data - piece_start));
+            const enum err err =
+                take_headers(arena, &piece->content, &piece->headers, &piece->header_count);
             if (err != OK)
                 return err;
         }
-        part_start = rest.data;
+        piece_start = rest.data;
         ended = delimiter == LAST_DELIMITER;
     }
-    *parts = found;
-    *part_count = count;
+    *pieces = found;
+    *piece_count = count;
     /* A body that was cut off must not pass for one with fewer parts. */
     return count == 0 || !ended ? ERR_MALFORMED : OK;
+}
+
+enum err multipart_read(struct arena *arena, struct slice body, struct slice boundary,
+                        const struct multipart_part **parts, size_t *part_count)
+{
+    const struct multipart_piece *pieces;
+    enum err err = multipart_split(arena, body, boundary, MULTIPART_PARTS_MAX, &pieces, part_count);
+    if (err != OK)
+        return err;
+    struct multipart_part *found = arena_alloc(arena, *part_count * sizeof(*found));
+    for (size_t i = 0; i < *part_count && err == OK; i++)
+        err = multipart_read_request(arena, &pieces[i], &found[i]);
+    *parts = found;
+    return err;
 }

@@ -36,11 +36,34 @@ struct multipart_part {
     struct slice body;
 };
 
+/* A part as it stands: its headers, and what follows them up to the next delimiter. */
+struct multipart_piece {
+    const struct http_field *headers;
+    size_t header_count;
+    struct slice content;
+};
+
 /* The boundary in the value of a Content-Type header; ERR_MALFORMED if there is none. */
 MUST_CHECK enum err multipart_boundary(struct slice content_type, struct slice *boundary);
 
 /*
- * Take a body apart.  The array is in the arena.
+ * Take a body apart into at most `pieces_max` pieces.  The array is in the arena.
+ *   ERR_MALFORMED      it is not in the form above, is cut off, or has no part
+ *   ERR_OUT_OF_RANGE   it has more parts
+ */
+MUST_CHECK enum err multipart_split(struct arena *arena, struct slice body, struct slice boundary,
+                                    size_t pieces_max, const struct multipart_piece **pieces,
+                                    size_t *piece_count);
+
+/* The value of a header of a piece, of any case; empty if it has none. */
+struct slice multipart_header(const struct multipart_piece *piece, const char *name);
+
+/* The request inside a piece.  ERR_MALFORMED if it is none. */
+MUST_CHECK enum err multipart_read_request(struct arena *arena, const struct multipart_piece *piece,
+                                           struct multipart_part *part);
+
+/*
+ * Take a body of requests apart.  The array is in the arena.
  *   ERR_MALFORMED      it is not in the form above, is cut off, or has no part
  *   ERR_OUT_OF_RANGE   it has more than MULTIPART_PARTS_MAX parts
  */

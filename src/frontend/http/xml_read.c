@@ -8,9 +8,17 @@
 
 #include "base/log.h"
 
+enum {
+    /* The parser copies what it is given, and gets it in pieces of this size. */
+    PIECE_BYTES = 16 * 1024,
+};
+
 /* The tree while it is being read. */
 struct reading {
     struct arena *arena;
+    xml_child_fn *fn; /* for each child of the root, which is not kept then; or NULL */
+    void *arg;
+    struct arena child_arena;             /* of that child */
     struct xml_node *open[XML_DEPTH_MAX]; /* from the root to the element being read */
     size_t text_room[XML_DEPTH_MAX];      /* for their texts */
     size_t depth;
@@ -26,13 +34,19 @@ static void refuse(struct reading *reading, const char *reason)
     xmlStopParser(reading->parser);
 }
 
+/* Where what is inside the element being read goes. */
+static struct arena *arena_of(struct reading *reading)
+{
+    return reading->fn != NULL && reading->depth > 0 ? &reading->child_arena : reading->arena;
+}
+
 /* Most elements of a long document have the name of the one before. */
 static struct slice copy_name(struct reading *reading, const struct xml_node *parent,
                               struct slice name)
 {
     const struct xml_node *before = parent == NULL ? NULL : parent->last_child;
     return before != NULL && slice_equal(before->name, name) ? before->name
-                                                             : arena_copy(reading->arena, name);
+                                                             : arena_copy(arena_of(reading), name);
 }
 
 static void add_child(struct xml_node *parent, struct xml_node *node)
@@ -67,7 +81,7 @@ static void start_element(void *ctx, const xmlChar *localname, const xmlChar *pr
         refuse(reading, "The document has too many elements.");
         return;
     }
-    struct xml_node *node = arena_alloc(reading->arena, sizeof(*node));
+    struct xml_node *node = arena_alloc(arena_of(reading), sizeof(*node));
     node->line = reading->parser->input->line;
     node->column = reading->parser->input->col;
     struct xml_node *parent = reading->depth == 0 ? NULL : reading->open[reading->depth - 1];
@@ -87,8 +101,14 @@ static void end_element(void *ctx, const xmlChar *localname, const xmlChar *pref
     (void)localname;
     (void)prefix;
     (void)uri;
-    if (reading->reason == NULL && reading->depth > 0)
-        reading->depth--;
+    if (reading->reason != NULL || reading->depth == 0)
+        return;
+    reading->depth--;
+    if (reading->fn == NULL || reading->depth != 1)
+        return;
+    reading->fn(reading->arg, reading->open[1]);
+    reading->root->first_child = reading->root->last_child = NULL;
+    arena_clear(&reading->child_arena);
 }
 
 static void characters(void *ctx, const xmlChar *text, int len)
@@ -98,12 +118,14 @@ static void characters(void *ctx, const xmlChar *text, int len)
         return;
     struct xml_node *node = reading->open[reading->depth - 1];
     size_t *room = &reading->text_room[reading->depth - 1];
+    struct arena *arena =
+        reading->fn != NULL && reading->depth > 1 ? &reading->child_arena : reading->arena;
     const size_t joined_len = node->text.len + (size_t)len;
     /* Mostly one piece; pieces around entities and children are joined, in room that doubles. */
     if (joined_len > *room) {
         const size_t doubled = 2 * *room;
         *room = joined_len > doubled ? joined_len : doubled;
-        char *joined = arena_bytes(reading->arena, *room);
+        char *joined = arena_bytes(arena, *room);
         if (node->text.len > 0)
             memcpy(joined, node->text.data, node->text.len);
         node->text.data = joined;
@@ -139,10 +161,22 @@ static void note_fault(const struct reading *reading, struct xml_fault *fault)
     fault->is_too_long = reading->element_count > XML_ELEMENTS_MAX;
 }
 
-enum err xml_parse(struct arena *arena, struct slice document, struct xml_node **root,
-                   struct xml_fault *fault)
+/* Give the parser all of the document.  True if it has no complaint. */
+static bool feed(struct reading *reading, struct slice document)
 {
-    struct reading reading = { .arena = arena };
+    int failed = 0;
+    do {
+        const struct slice piece = slice_head(document, PIECE_BYTES);
+        document = slice_from(document, piece.len);
+        failed = xmlParseChunk(reading->parser, piece.data, (int)piece.len, document.len == 0);
+    } while (failed == 0 && reading->reason == NULL && document.len > 0);
+    return failed == 0 && reading->reason == NULL && reading->root != NULL &&
+           reading->parser->wellFormed;
+}
+
+static enum err parse(struct reading *reading, struct slice document, struct xml_node **root,
+                      struct xml_fault *fault)
+{
     if (document.len > INT_MAX) {
         *fault = (struct xml_fault){ .reason = "The document is too long." };
         return ERR_INVALID_XML;
@@ -156,18 +190,31 @@ enum err xml_parse(struct arena *arena, struct slice document, struct xml_node *
         .internalSubset = declaration,
         .serror = silence,
     };
-    reading.parser = xmlCreatePushParserCtxt(&handler, &reading, NULL, 0, NULL);
-    if (reading.parser == NULL)
+    reading->parser = xmlCreatePushParserCtxt(&handler, reading, NULL, 0, NULL);
+    if (reading->parser == NULL)
         panic("no memory for an XML parser");
-    xmlCtxtUseOptions(reading.parser, XML_PARSE_NONET);
-    const int failed = xmlParseChunk(reading.parser, document.data, (int)document.len, 1);
-    const bool good =
-        failed == 0 && reading.reason == NULL && reading.root != NULL && reading.parser->wellFormed;
+    xmlCtxtUseOptions(reading->parser, XML_PARSE_NONET);
+    const bool good = feed(reading, document);
     if (!good)
-        note_fault(&reading, fault);
-    xmlFreeParserCtxt(reading.parser);
-    *root = reading.root;
+        note_fault(reading, fault);
+    xmlFreeParserCtxt(reading->parser);
+    arena_release(&reading->child_arena);
+    *root = reading->root;
     return good ? OK : ERR_INVALID_XML;
+}
+
+enum err xml_parse(struct arena *arena, struct slice document, struct xml_node **root,
+                   struct xml_fault *fault)
+{
+    struct reading reading = { .arena = arena };
+    return parse(&reading, document, root, fault);
+}
+
+enum err xml_each_child(struct arena *arena, struct slice document, xml_child_fn *fn, void *arg,
+                        struct xml_node **root, struct xml_fault *fault)
+{
+    struct reading reading = { .arena = arena, .fn = fn, .arg = arg };
+    return parse(&reading, document, root, fault);
 }
 
 struct xml_node *xml_find(const struct xml_node *node, const char *name)

@@ -46,6 +46,17 @@ struct xml_fault {
 MUST_CHECK enum err xml_parse(struct arena *arena, struct slice document, struct xml_node **root,
                               struct xml_fault *fault);
 
+/*
+ * The same for a long document, of which only one child of the outermost element is kept at a time:
+ * `fn` is called with each when it has been read, and the node is valid during the call.  What it
+ * was called with counts only if all of the document is good.  `*root` has no children, but their
+ * number.
+ */
+typedef void xml_child_fn(void *arg, const struct xml_node *child);
+
+MUST_CHECK enum err xml_each_child(struct arena *arena, struct slice document, xml_child_fn *fn,
+                                   void *arg, struct xml_node **root, struct xml_fault *fault);
+
 /* The first child of that name, or NULL. */
 struct xml_node *xml_find(const struct xml_node *node, const char *name);
 

@@ -148,6 +148,14 @@ static struct website_properties read_website(struct reading *reading, const str
     };
 }
 
+/* <ProtocolSettings><SMB><Multichannel><Enabled>; any part may be left out. */
+static bool read_multichannel(struct reading *reading, const struct xml_node *node)
+{
+    const struct xml_node *smb = xml_find(node, "SMB");
+    const struct xml_node *multichannel = smb == NULL ? NULL : xml_find(smb, "Multichannel");
+    return multichannel != NULL && read_bool(reading, multichannel, "Enabled");
+}
+
 static unsigned read_part(struct reading *reading, const struct xml_node *node,
                           struct service_properties *properties)
 {
@@ -173,6 +181,14 @@ static unsigned read_part(struct reading *reading, const struct xml_node *node,
             read_optional_bool(reading, node, "AllowPermanentDelete");
         return PROPERTIES_DELETE_RETENTION;
     }
+    if (slice_is(node->name, "ShareDeleteRetentionPolicy")) {
+        properties->delete_retention = read_retention(reading, node);
+        return PROPERTIES_SHARE_RETENTION;
+    }
+    if (slice_is(node->name, "ProtocolSettings")) {
+        properties->smb_multichannel = read_multichannel(reading, node);
+        return PROPERTIES_SMB;
+    }
     if (slice_is(node->name, "StaticWebsite")) {
         properties->website = read_website(reading, node);
         return PROPERTIES_WEBSITE;
@@ -189,7 +205,7 @@ static unsigned read_part(struct reading *reading, const struct xml_node *node,
     return 0;
 }
 
-enum err xml_service_read(struct arena *arena, struct slice document,
+enum err xml_service_read(struct arena *arena, struct slice document, unsigned allowed,
                           struct service_properties *properties, unsigned *parts,
                           struct xml_fault *fault)
 {
@@ -205,6 +221,8 @@ enum err xml_service_read(struct arena *arena, struct slice document,
     for (const struct xml_node *child = root->first_child; child != NULL && reading.reason == NULL;
          child = child->next)
         *parts |= read_part(&reading, child, properties);
+    if ((*parts & ~allowed) != 0)
+        fail(&reading, "There is an element that is no part of the service's properties.");
     if (reading.reason == NULL)
         return OK;
     *fault = (struct xml_fault){ .reason = reading.reason };
@@ -276,27 +294,58 @@ static void write_website(struct strbuf *out, const struct website_properties *w
     strbuf_add_text(out, "</StaticWebsite>");
 }
 
-void xml_service_write(struct strbuf *out, const struct service_properties *properties)
+static void write_delete_retention(struct strbuf *out, const struct service_properties *properties)
 {
-    const struct logging_properties *logging = &properties->logging;
     const struct retention_policy *deleted = &properties->delete_retention;
-    xml_begin_document(out);
-    strbuf_add_text(out, "<StorageServiceProperties><Logging><Version>1.0</Version>");
-    write_bool(out, "Read", logging->read);
-    write_bool(out, "Write", logging->write);
-    write_bool(out, "Delete", logging->delete);
-    write_retention(out, &logging->retention);
-    strbuf_add_text(out, "</Logging>");
-    write_metrics(out, "HourMetrics", &properties->hour_metrics);
-    write_metrics(out, "MinuteMetrics", &properties->minute_metrics);
-    write_cors(out, &properties->cors);
     strbuf_add_text(out, "<DeleteRetentionPolicy>");
     write_bool(out, "Enabled", deleted->enabled);
     if (deleted->enabled)
         write_number(out, "Days", deleted->days);
     write_bool(out, "AllowPermanentDelete", properties->allow_permanent_delete);
     strbuf_add_text(out, "</DeleteRetentionPolicy>");
-    write_website(out, &properties->website);
+}
+
+static void write_logging(struct strbuf *out, const struct logging_properties *logging)
+{
+    strbuf_add_text(out, "<Logging><Version>1.0</Version>");
+    write_bool(out, "Read", logging->read);
+    write_bool(out, "Write", logging->write);
+    write_bool(out, "Delete", logging->delete);
+    write_retention(out, &logging->retention);
+    strbuf_add_text(out, "</Logging>");
+}
+
+/* Azure has the retention of shares elsewhere: it is said only if there is one. */
+static void write_of_files(struct strbuf *out, const struct service_properties *properties,
+                           unsigned parts)
+{
+    if ((parts & PROPERTIES_SMB) != 0) {
+        strbuf_add_text(out, "<ProtocolSettings><SMB><Multichannel>");
+        write_bool(out, "Enabled", properties->smb_multichannel);
+        strbuf_add_text(out, "</Multichannel></SMB></ProtocolSettings>");
+    }
+    if ((parts & PROPERTIES_SHARE_RETENTION) != 0 && properties->delete_retention.enabled) {
+        strbuf_add_text(out, "<ShareDeleteRetentionPolicy><Enabled>true</Enabled>");
+        write_number(out, "Days", properties->delete_retention.days);
+        strbuf_add_text(out, "</ShareDeleteRetentionPolicy>");
+    }
+}
+
+void xml_service_write(struct strbuf *out, const struct service_properties *properties,
+                       unsigned parts)
+{
+    xml_begin_document(out);
+    strbuf_add_text(out, "<StorageServiceProperties>");
+    if ((parts & PROPERTIES_LOGGING) != 0)
+        write_logging(out, &properties->logging);
+    write_metrics(out, "HourMetrics", &properties->hour_metrics);
+    write_metrics(out, "MinuteMetrics", &properties->minute_metrics);
+    write_cors(out, &properties->cors);
+    if ((parts & PROPERTIES_DELETE_RETENTION) != 0)
+        write_delete_retention(out, properties);
+    if ((parts & PROPERTIES_WEBSITE) != 0)
+        write_website(out, &properties->website);
+    write_of_files(out, properties, parts);
     if (properties->default_version.len > 0)
         xml_add_element(out, "DefaultServiceVersion", properties->default_version);
     strbuf_add_text(out, "</StorageServiceProperties>");

@@ -113,7 +113,7 @@ static void no_arguments_give_the_initial_values(void **state)
     assert_int_equal(config->admin_port, 10009);
     assert_int_equal(config->workers, 0);
     assert_int_equal(config->committers, 1);
-    assert_int_equal(config->cache_bytes, 64 * 1024 * 1024);
+    assert_int_equal(config->cache_bytes, 0);
 }
 
 static void initial_values_that_are_limits_agree_with_limits_h(void **state)

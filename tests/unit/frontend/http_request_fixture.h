@@ -29,7 +29,9 @@ enum {
 
 static struct account_list *accounts;
 static struct http_context context;
-static struct http_request request; /* the latest */
+static struct http_request request;  /* the latest */
+static struct waiter request_waiter; /* for its answer */
+static bool request_waiting;         /* the answer is to be waited for */
 static struct sockaddr_in client;
 
 static inline int requests_setup(void **state)
@@ -54,7 +56,9 @@ static inline int request_setup(void **state)
 {
     service_fixture_setup(state);
     struct service_fixture *fixture = *state;
-    context = (struct http_context){ .service = &fixture->service, .accounts = accounts };
+    context = (struct http_context){ .kind = &http_blob_service,
+                                     .service = &fixture->service,
+                                     .accounts = accounts };
     return 0;
 }
 
@@ -122,7 +126,7 @@ static inline void header_add_signature(struct header_list *list, const struct s
         .message = &message,
         .account = account_list_get(accounts, 0),
         .addressing = AUTH_PATH_STYLE,
-        .dialect = AUTH_DIALECT_BLOB_QUEUE_FILE,
+        .dialect = context.kind->dialect,
         .now = request.received_at,
     };
     struct slice text;
@@ -186,14 +190,13 @@ static inline void receive_body(struct slice body)
         request_receive(&request, slice_from(body, body.len > 1 ? body.len / 2 : 0));
 }
 
-/* Send a request and wait for its answer, which is in `request` afterwards. */
-static inline void send_request(struct service_fixture *fixture, const struct sent *sent)
+/* Send a request, up to where it may have to wait: PHASE_RUNNING if it does. */
+static inline void start_request(struct service_fixture *fixture, const struct sent *sent)
 {
     forget_request();
     const struct slice line = slice_of(sent->line);
     const size_t space = slice_find_byte(line, ' ');
-    struct waiter waiter;
-    waiter_init(&waiter);
+    waiter_init(&request_waiter);
     request.context = &context;
     request.message.method = arena_copy(&request.arena, slice_head(line, space));
     request.target = arena_printf(&request.arena, "%s%s", sent->whole_target ? "" : ACCOUNT,
@@ -203,19 +206,31 @@ static inline void send_request(struct service_fixture *fixture, const struct se
     uuid_format(&request.id, request.id_text);
     request.received_at = clock_now(&fixture->clock);
     request.wake = woken;
-    request.wake_arg = &waiter;
+    request.wake_arg = &request_waiter;
     fill_headers(sent);
 
     request_begin(&request);
     receive_body(slice_of(sent->body));
-    const bool waits = request.phase == PHASE_RECEIVING && request_is_change(&request);
+    request_waiting = request.phase == PHASE_RECEIVING && request_waits(&request);
     if (request.phase == PHASE_RECEIVING)
         request_run(&request);
-    if (waits)
-        assert_int_equal(waiter_wait(&waiter), OK);
+}
+
+/* Wait for the answer, which is in `request` afterwards. */
+static inline void finish_request(void)
+{
+    if (request_waiting)
+        assert_int_equal(waiter_wait(&request_waiter), OK);
     if (request.phase != PHASE_ANSWERED)
         request_answer(&request);
     assert_int_equal(request.phase, PHASE_ANSWERED);
+}
+
+/* Send a request and wait for its answer. */
+static inline void send_request(struct service_fixture *fixture, const struct sent *sent)
+{
+    start_request(fixture, sent);
+    finish_request();
 }
 
 /* --- looking at the answer --- */

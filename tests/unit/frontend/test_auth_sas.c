@@ -67,6 +67,7 @@ static struct sas_request request_of(const struct vector *vector)
     return (struct sas_request){
         .account = account_list_get(accounts, 0),
         .service = 'b',
+        .service_name = "blob",
         .container = slice_of(vector->container),
         .blob = slice_of(vector->blob),
         .snapshot = slice_of(vector->snapshot),
@@ -89,7 +90,7 @@ static enum err verify(const char *query, const struct sas_request *request,
                        const struct sas_policy *policy, struct sas *sas)
 {
     const struct http_message message = message_of(query);
-    const enum err err = auth_sas_parse(&message, sas);
+    const enum err err = auth_sas_parse(&message, request->service, sas);
     return err != OK ? err : auth_sas_verify(&arena, sas, request, policy);
 }
 
@@ -531,7 +532,7 @@ static void what_is_no_sas_fails_to_parse(void **state)
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         const struct http_message message = message_of(refused[i]);
         struct sas sas;
-        if (auth_sas_parse(&message, &sas) != ERR_AUTHENTICATION_FAILED)
+        if (auth_sas_parse(&message, 'b', &sas) != ERR_AUTHENTICATION_FAILED)
             fail_msg("%s was parsed", refused[i]);
     }
 }
@@ -723,6 +724,48 @@ static void an_account_sas_is_for_the_services_it_names(void **state)
     }
 }
 
+/* Made by the official client for JavaScript. */
+static void a_sas_of_a_share_or_file_is_for_that_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *version;
+        const char *of_share; /* its signature, and that of one of a file */
+        const char *of_file;
+    } cases[] = {
+        { "2015-04-05", "lQvOxCdOWuOIZltH8Y%2BbVZTft5LECcaYR%2F2jnAETXu8%3D",
+          "I4hcpKtPDHCTlvDh7dz%2BxZo6lLXYlzl1J7pJk3s4pjU%3D" },
+        { "2018-11-09", "N3BbAu6ZjNnNJR0xEbAJpIv%2BrAnuRrVXuamS8OENhhw%3D",
+          "IGJIr5oQs3lh68%2FCIXNpMB98dzA4%2BELSc1JDVn2xdkw%3D" },
+        { "2026-04-06", "uPQQU60gutmk0uZ%2FZFSX87pUft8I1geV89PkxzB1SUU%3D",
+          "zVzm%2BJFVLpp8DybS84oh8U1tOx5VicpaE7WWGawq5B8%3D" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct vector file = { .container = "share", .blob = "dir/a file" };
+        struct sas_request request = request_of(&file);
+        struct sas sas;
+        request.service = 'f';
+        request.service_name = "file";
+        const char *share = arena_printf(&arena, "sv=%s%s&sr=s&sp=rcwdl&rsct=a%%2Fb&sig=%s",
+                                         cases[i].version, TIMES, cases[i].of_share)
+                                .data;
+        const char *one = arena_printf(&arena, "sv=%s%s&sip=10.0.0.1&sr=f&sp=r&sig=%s",
+                                       cases[i].version, TIMES, cases[i].of_file)
+                              .data;
+        assert_int_equal(verify(share, &request, NULL, &sas), OK);
+        assert_true(sas_allows_type(&sas, 'c'));
+        assert_slice(sas.fields[SAS_RSCT], "a/b");
+        assert_int_equal(verify(one, &request, NULL, &sas), OK);
+        assert_true(sas_allows_type(&sas, 'o'));
+        assert_false(sas_allows_type(&sas, 'c'));
+        request.blob = slice_of("dir/another");
+        assert_int_equal(verify(share, &request, NULL, &sas), OK);
+        assert_int_equal(verify(one, &request, NULL, &sas), ERR_AUTHENTICATION_FAILED);
+        request.container = slice_of("other");
+        assert_int_equal(verify(share, &request, NULL, &sas), ERR_AUTHENTICATION_FAILED);
+    }
+}
+
 /* --- stored access policies --- */
 
 static void a_policy_gives_what_the_sas_leaves_out_and_nothing_else(void **state)
@@ -856,6 +899,7 @@ int main(void)
         cmocka_unit_test(the_protocol_must_be_one_of_those_named),
         cmocka_unit_test(the_client_must_be_at_one_of_the_addresses_named),
         cmocka_unit_test(an_account_sas_is_for_the_services_it_names),
+        cmocka_unit_test(a_sas_of_a_share_or_file_is_for_that_alone),
         cmocka_unit_test(a_policy_gives_what_the_sas_leaves_out_and_nothing_else),
         cmocka_unit_test(a_policy_does_not_count_for_a_sas_that_does_not_name_it),
         cmocka_unit_test(a_policy_sas_of_the_official_client_passes),

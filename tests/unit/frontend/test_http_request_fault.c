@@ -70,7 +70,7 @@ static const struct fault FAULTS[] = {
       "InvalidQueryParameterValue",
       "<QueryParameterName>comp</QueryParameterName><QueryParameterValue>what<",
       { .line = "GET /box/blob?comp=what" } },
-    { 501, "NotImplemented", NULL, { .line = "PUT /box/blob?comp=undelete" } },
+    { 501, "NotImplemented", NULL, { .line = "PUT /box/blob?comp=expiry" } },
     { 400,
       "MissingRequiredHeader",
       "<HeaderName>x-ms-blob-type</HeaderName>",

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -233,6 +234,72 @@ static void the_number_of_elements_is_bounded(void **state)
     assert_true(arena_size_bytes(&arena) - before < 200 * XML_ELEMENTS_MAX);
 }
 
+/* --- one child at a time --- */
+
+struct seen {
+    size_t count;
+    size_t wrong;
+};
+
+static void see(void *arg, const struct xml_node *child)
+{
+    struct seen *seen = arg;
+    char text[16];
+    snprintf(text, sizeof(text), "%06zu", seen->count++);
+    seen->wrong += !slice_is(child->name, "Latest") || !slice_is(xml_text(child), text);
+    seen->wrong += child->line != (int)seen->count + 1;
+}
+
+static void children_of_a_long_document_are_not_kept(void **state)
+{
+    (void)state;
+    struct strbuf document;
+    struct arena text = { 0 };
+    strbuf_init(&document, &text);
+    strbuf_add_text(&document, "<BlockList>");
+    for (size_t i = 0; i < 50000; i++)
+        strbuf_printf(&document, "\n<Latest>%06zu</Latest>", i);
+    strbuf_add_text(&document, "</BlockList>");
+    struct seen seen = { 0 };
+    struct xml_node *root;
+    struct xml_fault fault;
+    assert_int_equal(xml_each_child(&arena, strbuf_slice(&document), see, &seen, &root, &fault),
+                     OK);
+    assert_int_equal(seen.count, 50000);
+    assert_int_equal(seen.wrong, 0);
+    assert_true(slice_is(root->name, "BlockList"));
+    assert_int_equal(root->child_count, 50000);
+    assert_null(root->first_child);
+    /* The white space between them is the root's text. */
+    assert_true(arena_size_bytes(&arena) < 4 * 50000);
+    arena_release(&text);
+}
+
+static void keep_shape(void *arg, const struct xml_node *child)
+{
+    struct strbuf *shape = arg;
+    strbuf_printf(shape, "%.*s", (int)child->name.len, child->name.data);
+    for (const struct xml_node *node = child->first_child; node != NULL; node = node->next)
+        strbuf_printf(shape, "(%.*s:%.*s)", (int)node->name.len, node->name.data,
+                      (int)node->text.len, node->text.data);
+}
+
+static void each_child_comes_with_all_that_is_in_it(void **state)
+{
+    (void)state;
+    struct strbuf shape;
+    strbuf_init(&shape, &arena);
+    struct xml_node *root;
+    struct xml_fault fault;
+    const struct slice document = slice_of("<a><b><c>1</c><d>2</d></b><b/><e>x<c>3</c></e></a>");
+    assert_int_equal(xml_each_child(&arena, document, keep_shape, &shape, &root, &fault), OK);
+    assert_true(slice_is(strbuf_slice(&shape), "b(c:1)(d:2)be(c:3)"));
+    const struct slice broken = slice_of("<a><b/><b></a>");
+    assert_int_equal(xml_each_child(&arena, broken, keep_shape, &shape, &root, &fault),
+                     ERR_INVALID_XML);
+    assert_int_equal(fault.line, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +316,8 @@ int main(void)
         cmocka_unit_test_teardown(declarations_of_types_and_entities_are_refused, clear),
         cmocka_unit_test_teardown(depth_is_bounded, clear),
         cmocka_unit_test_teardown(the_number_of_elements_is_bounded, clear),
+        cmocka_unit_test_teardown(children_of_a_long_document_are_not_kept, clear),
+        cmocka_unit_test_teardown(each_child_comes_with_all_that_is_in_it, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,12 @@ static struct service_properties properties;
 static unsigned parts;
 static struct xml_fault fault;
 
+enum {
+    ALL_PARTS = PROPERTIES_LOGGING | PROPERTIES_HOUR_METRICS | PROPERTIES_MINUTE_METRICS |
+                PROPERTIES_CORS | PROPERTIES_DEFAULT_VERSION | PROPERTIES_DELETE_RETENTION |
+                PROPERTIES_WEBSITE,
+};
+
 static int quiet(void **state)
 {
     (void)state;
@@ -41,7 +47,26 @@ static enum err read_inside(const char *inside)
                                          "<?xml version=\"1.0\"?><StorageServiceProperties>%s"
                                          "</StorageServiceProperties>",
                                          inside),
-                            &properties, &parts, &fault);
+                            ALL_PARTS, &properties, &parts, &fault);
+}
+
+static void a_part_that_another_service_has_is_refused(void **state)
+{
+    (void)state;
+    const struct slice document =
+        slice_of("<StorageServiceProperties><DeleteRetentionPolicy><Enabled>false</Enabled>"
+                 "</DeleteRetentionPolicy></StorageServiceProperties>");
+    assert_int_equal(xml_service_read(&arena, document, PROPERTIES_DELETE_RETENTION, &properties,
+                                      &parts, &fault),
+                     OK);
+    assert_int_equal(
+        xml_service_read(&arena, document, PROPERTIES_CORS, &properties, &parts, &fault),
+        ERR_INVALID_XML);
+    struct strbuf out;
+    strbuf_init(&out, &arena);
+    xml_service_write(&out, &properties, PROPERTIES_CORS);
+    const struct slice text = strbuf_slice(&out);
+    assert_null(memmem(text.data, text.len, "DeleteRetentionPolicy", 21));
 }
 
 static void assert_refused(const char *inside)
@@ -58,7 +83,7 @@ static struct slice written(void)
 {
     struct strbuf out;
     strbuf_init(&out, &arena);
-    xml_service_write(&out, &properties);
+    xml_service_write(&out, &properties, ALL_PARTS);
     return strbuf_slice(&out);
 }
 
@@ -115,7 +140,7 @@ static void what_is_written_is_read_again(void **state)
     assert_true(properties.delete_retention.days == 365 && properties.allow_permanent_delete);
     assert_true(slice_is(properties.website.index_document, "i&.html"));
     const struct slice once = written();
-    assert_int_equal(xml_service_read(&arena, once, &properties, &parts, &fault), OK);
+    assert_int_equal(xml_service_read(&arena, once, ALL_PARTS, &properties, &parts, &fault), OK);
     assert_true(slice_equal(written(), once));
 }
 
@@ -294,8 +319,9 @@ static void documents_of_another_shape_are_refused(void **state)
     static const char *const texts[] = { "", "x", "<StorageServiceProperties>", "<Other/>" };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         fault = (struct xml_fault){ 0 };
-        assert_int_equal(xml_service_read(&arena, slice_of(texts[i]), &properties, &parts, &fault),
-                         ERR_INVALID_XML);
+        assert_int_equal(
+            xml_service_read(&arena, slice_of(texts[i]), ALL_PARTS, &properties, &parts, &fault),
+            ERR_INVALID_XML);
         assert_non_null(fault.reason);
     }
 }
@@ -311,8 +337,8 @@ static void damaged_documents_are_read_or_refused(void **state)
     for (int round = 0; round < 5000; round++) {
         size_t len;
         char *bytes = random_damage(&random, whole, &len);
-        const enum err err =
-            xml_service_read(&arena, slice_make(bytes, len), &properties, &parts, &fault);
+        const enum err err = xml_service_read(&arena, slice_make(bytes, len), ALL_PARTS,
+                                              &properties, &parts, &fault);
         free(bytes);
         assert_true(err == OK || err == ERR_INVALID_XML);
         if (err == OK)
@@ -327,6 +353,7 @@ int main(void)
         cmocka_unit_test_teardown(a_new_account_is_written_as_the_service_writes_it, clear),
         cmocka_unit_test_teardown(what_is_written_is_read_again, clear),
         cmocka_unit_test_teardown(a_document_has_the_parts_it_names, clear),
+        cmocka_unit_test_teardown(a_part_that_another_service_has_is_refused, clear),
         cmocka_unit_test_teardown(parts_must_be_whole, clear),
         cmocka_unit_test_teardown(a_rule_must_have_every_element, clear),
         cmocka_unit_test_teardown(days_are_one_to_365, clear),
