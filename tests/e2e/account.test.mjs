@@ -61,7 +61,8 @@ test('the well-known account is gone when accounts are given', async () => {
 
 test('AZURITE_ACCOUNTS that cannot be read stops the server with a message', async () => {
   for (const spec of ['nokey', 'a:!!!notbase64', ':abcd', 'a:b:c:d']) {
-    const attempt = run(['--blobPort', '0', '--adminPort', '0', '--inMemoryPersistence'],
+    const attempt = run(['--blobPort', '0', '--queuePort', '0', '--tablePort', '0',
+      '--adminPort', '0', '--inMemoryPersistence'],
       { env: { AZURITE_ACCOUNTS: spec } });
     const end = await within(10_000, `a refusal of ${spec}`, attempt.exited)
       .finally(() => attempt.child.kill('SIGKILL'));

@@ -420,6 +420,20 @@ test('a blob that has only uncommitted blocks can be deleted', async () => {
   await assert.rejects(blob.delete(), { statusCode: 404 });
 });
 
+test('a blob that has only uncommitted blocks can be leased', async () => {
+  const blob = newBlob();
+  const lease = blob.getBlobLeaseClient();
+  await assert.rejects(lease.acquireLease(-1), { statusCode: 404, code: 'BlobNotFound' });
+  await blob.stageBlock(id(1), 'one', 3);
+  const { leaseId } = await lease.acquireLease(-1);
+  const missing = { statusCode: 412, code: 'LeaseIdMissing' };
+  await assert.rejects(blob.stageBlock(id(2), 'two', 3), missing);
+  await assert.rejects(blob.commitBlockList([id(1)]), missing);
+  await assert.rejects(blob.getProperties(), { statusCode: 404 });
+  await blob.commitBlockList([id(1)], { conditions: { leaseId } });
+  assert.equal((await blob.getProperties()).leaseState, 'leased');
+});
+
 test('append and page blobs take no blocks', async () => {
   const append = container.getAppendBlobClient(newName());
   await append.create();

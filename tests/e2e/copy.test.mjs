@@ -525,6 +525,36 @@ test('snapshots of an incremental copy can be compared', async () => {
     409, 'IncrementalCopyOfEarlierVersionSnapshotNotAllowed');
 });
 
+test('the destination of incremental copies is for them alone', async () => {
+  const container = await newContainer();
+  const disk = container.getPageBlobClient('disk');
+  await disk.create(1024);
+  await disk.uploadPages(Buffer.alloc(512, 'a'), 0, 512);
+  const { snapshot } = await disk.createSnapshot();
+  const backup = container.getPageBlobClient('backup');
+  await backup.startCopyIncremental(disk.withSnapshot(snapshot).url);
+  for (const operation of [
+    () => backup.uploadPages(Buffer.alloc(512, 'b'), 0, 512),
+    () => backup.clearPages(0, 512),
+    () => backup.resize(2048),
+    () => backup.updateSequenceNumber('increment'),
+    () => backup.setMetadata({ a: 'b' }),
+    () => backup.setHTTPHeaders({ blobContentType: 'text/plain' }),
+    () => backup.setTags({ a: 'b' }),
+    () => backup.createSnapshot(),
+    () => backup.create(1024),
+    () => backup.getBlobLeaseClient().acquireLease(-1),
+    () => backup.downloadToBuffer(),
+    () => backup.getPageRanges(0, 1024),
+    () => backup.beginCopyFromURL(disk.url),
+  ])
+    await refused(operation(), 409, 'OperationNotAllowedOnIncrementalCopyBlob');
+  const { destinationSnapshot } = await backup.getProperties();
+  const bytes = await backup.withSnapshot(destinationSnapshot).downloadToBuffer();
+  assert.equal(bytes.toString('latin1'), 'a'.repeat(512) + '\0'.repeat(512));
+  await backup.delete({ deleteSnapshots: 'include' });
+});
+
 // --- at the same time as everything else ---
 
 test('copies are states of their source, whatever is written meanwhile', async () => {

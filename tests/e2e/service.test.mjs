@@ -173,6 +173,8 @@ test('an actual request is performed, and says whom its answer is for', async ()
   assert.equal(other.headers.vary, 'Origin');
   const plain = await send('GET', path, {});
   assert.equal(plain.headers['access-control-allow-origin'], undefined);
+  assert.equal(plain.headers.vary, 'Origin');
+  assert.equal((await send('HEAD', path, {})).headers.vary, 'Origin');
 });
 
 // --- batches ---

@@ -74,7 +74,8 @@ test('the official client works over TLS', async () => {
 test('a certificate or key that cannot be used stops the server with a message', async () => {
   const broken = path.join(directory, 'broken.pem');
   fs.writeFileSync(broken, 'not a certificate');
-  const base = ['--blobPort', '0', '--adminPort', '0', '--inMemoryPersistence'];
+  const base = ['--blobPort', '0', '--queuePort', '0', '--tablePort', '0', '--adminPort', '0',
+    '--inMemoryPersistence'];
   for (const args of [['--cert', broken, '--key', key], ['--cert', cert, '--key', broken],
     ['--cert', path.join(directory, 'none.pem'), '--key', key], ['--cert', cert]]) {
     const attempt = run([...base, ...args]);

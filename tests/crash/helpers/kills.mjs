@@ -89,11 +89,13 @@ export class Client {
 }
 
 // Kills the server under the clients' load and restarts it, so many times, and stops it properly in
-// the end.  `verify(send, when)` compares everything with what it must be.
-export async function killRounds({ t, server, clients, rounds, random, verify }) {
+// the end.  `verify(send, when)` compares everything with what it must be.  `sender` makes the
+// functions that clients send requests with.
+export async function killRounds({ t, server, clients, rounds, random, verify,
+  sender = sasSender }) {
   for (let round = 1; round <= rounds; round++) {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-    const send = sasSender(server, { agent });
+    const send = sender(server, { agent });
     const work = clients.map((client) => client.work(send));
     // A client that finds a wrong answer ends the round at once.
     const killAfterMs = random.between(1, random.next() < 0.3 ? 50 : 700);
@@ -105,11 +107,11 @@ export async function killRounds({ t, server, clients, rounds, random, verify })
 
     if (random.next() < 0.25) await killAtStart(server, random.between(0, 120));
     await server.start();
-    await verify(sasSender(server), `after kill ${round}`);
+    await verify(sender(server), `after kill ${round}`);
   }
 
   assert.deepEqual(await server.restart('SIGTERM'), { code: 0, signal: null });
-  await verify(sasSender(server), 'after a clean stop');
+  await verify(sender(server), 'after a clean stop');
   assert.deepEqual(await server.stop(), { code: 0, signal: null });
   assertNoComplaint(server.log);
 

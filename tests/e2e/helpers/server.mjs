@@ -130,22 +130,27 @@ export class Server {
     started.add(this);
     const ready = new Promise((resolve) => {
       this.process.onOutput = () => {
-        const blob = /Blob service is successfully listening at (https?:\/\/(\S+):(\d+))/;
-        const admin = /Admin endpoint is listening at (https?:\/\/\S+:(\d+))/;
-        const blobLine = blob.exec(this.process.out);
-        const adminLine = admin.exec(this.process.out);
-        if (blobLine && adminLine) resolve([blobLine, adminLine]);
+        const find = (words) =>
+          new RegExp(`${words} listening at (https?://(\\S+):(\\d+))\\n`).exec(this.process.out);
+        const lines = ['Blob', 'Queue', 'Table', 'File']
+          .map((name) => find(`${name} service is successfully`));
+        lines.push(find('Admin endpoint is'));
+        if (lines.every((line) => line !== null)) resolve(lines);
       };
     });
     const result = await within(READY_MS, 'the ready lines of the server',
       Promise.race([ready, this.process.exited]));
     if (!Array.isArray(result)) throw new Error(`the server ended at start:\n${this.process.log}`);
-    const [[, origin, host, port], [, adminUrl]] = result;
+    const [[, origin, host, port], [, queueOrigin], [, tableOrigin], [, fileOrigin],
+      [, adminUrl]] = result;
     this.origin = origin;
     this.host = host;
     this.port = Number(port);
     this.adminUrl = adminUrl;
     this.url = `${origin}/${this.account}`;
+    this.queueUrl = `${queueOrigin}/${this.account}`;
+    this.tableUrl = `${tableOrigin}/${this.account}`;
+    this.fileUrl = `${fileOrigin}/${this.account}`;
     // Neither the child nor its pipes keep a finished test process alive.
     this.child.unref();
     this.child.stdout.unref();
@@ -175,7 +180,8 @@ export class Server {
 
   connectionString() {
     return `DefaultEndpointsProtocol=${this.origin.split(':')[0]};AccountName=${this.account};` +
-      `AccountKey=${this.key};BlobEndpoint=${this.url};`;
+      `AccountKey=${this.key};BlobEndpoint=${this.url};QueueEndpoint=${this.queueUrl};` +
+      `TableEndpoint=${this.tableUrl};FileEndpoint=${this.fileUrl};`;
   }
 
   // The official client.  It does not repeat a failed request: the tests want to see it.
