@@ -51,19 +51,20 @@ class Others:
     def __init__(self):
         self.started = time.perf_counter()
         self.busy_sec = machine_busy_sec()
-        self.children_sec = children_cpu_sec()
+        self.own_sec = own_cpu_sec()
 
     def part(self, server_sec=0.0):
-        """As a part of all processors, without the server and the children that have ended."""
-        own_sec = server_sec + children_cpu_sec() - self.children_sec
+        """As a part of all processors, without the server, this and the generators it ran."""
+        own_sec = server_sec + own_cpu_sec() - self.own_sec
         elapsed_sec = time.perf_counter() - self.started
         others_sec = machine_busy_sec() - self.busy_sec - own_sec
         return max(0.0, others_sec / elapsed_sec / os.cpu_count())
 
 
-def children_cpu_sec():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def own_cpu_sec():
+    """Of this process and of its children that have ended."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def rounds(plan, measure):
@@ -76,11 +77,14 @@ def rounds(plan, measure):
     return sorted(samples, key=lambda sample: sample.others)[:plan.rounds]
 
 
-def timed(server, script, connections, seconds, arguments):
-    """One run of wrk, with the server's CPU time and memory beside it."""
+def observe(server, run):
+    """One run of a generator, with the server's CPU time and memory beside it.
+
+    `run` returns the generator's summary, which is returned with the sample made of it.
+    """
     others = Others()
     written, cpu_sec = server.written_bytes(), server.cpu_sec()
-    summary = wrk(server, script, connections, seconds, arguments)
+    summary = run()
     cpu_sec = server.cpu_sec() - cpu_sec
     requests = summary["requests"]
     sample = Sample(value=requests / (summary["duration_us"] / 1e6),
@@ -91,6 +95,11 @@ def timed(server, script, connections, seconds, arguments):
                     written_bytes=(server.written_bytes() - written) / requests,
                     others=others.part(cpu_sec))
     return sample, summary
+
+
+def timed(server, script, connections, seconds, arguments):
+    """One run of wrk, observed."""
+    return observe(server, lambda: wrk(server, script, connections, seconds, arguments))
 
 
 def get(server, size_bytes, count, connections, plan):

@@ -46,20 +46,25 @@ class Measure:
 
 @dataclasses.dataclass
 class Goal:
-    """What is asked of Zaffre: a ratio to another program, or an absolute limit."""
+    """What is asked of Zaffre: a ratio to another program, or an absolute limit.
+
+    Beside may also be named another measure of Zaffre itself: see Workload.compare.
+    """
 
     beside: str = None  # a program; None for a limit
-    at_least: float = None  # ratio to `beside`; None when it is only shown
-    at_most: float = None  # in the workload's unit
+    at_least: float = None  # ratio to `beside`, or the limit; None when it is only shown
+    at_most: float = None  # a limit in the workload's unit
 
 
 @dataclasses.dataclass
 class Workload:
     title: str
-    unit: str  # "/s", "MiB/s", "ms" or "MiB"
+    unit: str  # "ms" and "MiB" are better when less; "/s", "MiB/s" and the like when more
     goals: list
     measures: dict = dataclasses.field(default_factory=dict)  # by program
     failures: dict = dataclasses.field(default_factory=dict)  # by program: why there is no measure
+    absent: set = dataclasses.field(default_factory=set)  # programs that do not do this
+    references: dict = dataclasses.field(default_factory=dict)  # measures of other workloads
 
     def add(self, program, samples):
         self.measures[program] = Measure(program, samples)
@@ -67,9 +72,18 @@ class Workload:
     def fail(self, program, why):
         self.failures[program] = why
 
+    def compare(self, name, workload):
+        """Show Zaffre's measure of another workload beside this one, when there is one."""
+        if "Zaffre" in workload.measures:
+            self.references[name] = workload.measures["Zaffre"]
+
+    def beside(self, name):
+        """The measure of a program, or of Zaffre elsewhere, or None."""
+        return self.measures.get(name) or self.references.get(name)
+
     def ratio(self, beside):
         """How many times better Zaffre is than `beside`, or None when one was not measured."""
-        ours, theirs = self.measures.get("Zaffre"), self.measures.get(beside)
+        ours, theirs = self.measures.get("Zaffre"), self.beside(beside)
         if ours is None or theirs is None:
             return None
         if self.unit in ("ms", "MiB"):
@@ -78,9 +92,12 @@ class Workload:
 
     def met(self, goal):
         """True or False; None when the goal is only shown or could not be measured."""
-        if goal.at_most is not None:
+        if goal.beside is None:
             ours = self.measures.get("Zaffre")
-            return None if ours is None else ours.median < goal.at_most
+            if ours is None:
+                return None
+            return (goal.at_most is None or ours.median < goal.at_most) and \
+                (goal.at_least is None or ours.median >= goal.at_least)
         ratio = self.ratio(goal.beside)
         if ratio is None or goal.at_least is None:
             return None

@@ -15,12 +15,14 @@ BEGIN = "<!-- measured: begin (written by script/bench) -->"
 END = "<!-- measured: end -->"
 
 
+def unit_suffix(unit):
+    return unit if unit == "/s" else f" {unit}"
+
+
 def quantity(value, unit):
-    if unit == "/s":
-        return f"{value:,.0f}/s"
-    if unit == "MiB/s":
-        return f"{value:,.0f} MiB/s"
-    return f"{value:,.1f} {unit}"
+    """A number to three digits at least, with its unit."""
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:,.{digits}f}{unit_suffix(unit)}"
 
 
 def with_spread(text, measure):
@@ -30,7 +32,9 @@ def with_spread(text, measure):
 def measured(workload, program):
     if program in workload.failures:
         return "**failed**"
-    measure = workload.measures.get(program)
+    if program in workload.absent:
+        return "n/a"
+    measure = workload.beside(program)
     if measure is None:
         return "not measured"
     return with_spread(quantity(measure.median, workload.unit), measure)
@@ -55,13 +59,14 @@ def without_repeats(rows, columns):
 def goal_row(workload, goal):
     ours = measured(workload, "Zaffre")
     verdict = {True: "met", False: "**missed**", None: ""}[workload.met(goal)]
-    if goal.at_most is not None:
-        return [workload.title, ours, "", "", f"< {goal.at_most:g} {workload.unit}", verdict]
+    if goal.beside is None:
+        limit = f"≥ {goal.at_least:,g}" if goal.at_most is None else f"< {goal.at_most:,g}"
+        return [workload.title, ours, "", "", limit + unit_suffix(workload.unit), verdict]
     theirs = measured(workload, goal.beside)
     ratio = workload.ratio(goal.beside)
     return [workload.title, ours, f"{goal.beside} {theirs}",
             "" if ratio is None else f"{ratio:.3g}x",
-            "" if goal.at_least is None else f"≥ {goal.at_least:g}x", verdict]
+            "" if goal.at_least is None else f"≥ {goal.at_least:.3g}x", verdict]
 
 
 def ratios(workloads):

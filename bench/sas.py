@@ -13,12 +13,12 @@ CONTAINER = "bench"
 
 
 def account_sas():
-    """A query string that allows everything on blobs of the account until 2099."""
+    """A query string that allows everything in the account until 2099."""
     fields = {
         "sv": VERSION,
-        "ss": "b",
+        "ss": "bqtf",
         "srt": "sco",
-        "sp": "rwdlacu",
+        "sp": "rwdlacup",
         "se": "2099-01-01T00:00:00Z",
     }
     # The order of "String to sign" for an account SAS of version 2020-12-06 and later: start,
@@ -30,13 +30,19 @@ def account_sas():
     return urllib.parse.urlencode(fields)
 
 
-def container_target():
-    return f"/{ACCOUNT}/{CONTAINER}?restype=container&{account_sas()}"
+def target(path, query=""):
+    """A path of the account, with the parameters of a query and the SAS."""
+    return f"/{ACCOUNT}/{path}?{query}{'&' if query else ''}{account_sas()}"
 
 
-def account_target():
-    return f"/{ACCOUNT}/?comp=list&{account_sas()}"
+def container_target(query=""):
+    return target(CONTAINER, f"restype=container{'&' if query else ''}{query}")
 
 
-def blob_target(name):
-    return f"/{ACCOUNT}/{CONTAINER}/{name}?{account_sas()}"
+def blob_path(name):
+    """Of a blob, for those who need no SAS."""
+    return f"/{ACCOUNT}/{CONTAINER}/{name}"
+
+
+def blob_target(name, query=""):
+    return target(f"{CONTAINER}/{name}", query)

@@ -19,13 +19,22 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class BenchError(Exception):
-    """A measurement that cannot be believed; the run stops with this message."""
+    """A measurement that cannot be believed: its row fails with this message."""
+
+
+class NotServed(BenchError):
+    """The program does not have the service a row asks for."""
 
 
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def output_of(*command):
@@ -47,12 +56,18 @@ class Server:
 
     name = ""
     ready_sec_max = 30.0
-    ready_target = sas.account_target()
+    ready_targets = {
+        "blob": sas.target("", "comp=list"),
+        "queue": sas.target("", "comp=list"),
+        "table": sas.target("Tables"),
+        "file": sas.target("", "comp=list"),
+    }
 
-    def __init__(self, work, **settings):
+    def __init__(self, work, service="blob", **settings):
         self.directory = work / self.name.lower()
+        self.service = service
         self.settings = settings
-        self.port = free_port()
+        self.port = free_port()  # of the service
         self.process = None
         self.log = None
 
@@ -86,6 +101,9 @@ class Server:
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log,
                                         stderr=subprocess.STDOUT, cwd=self.directory)
         while not self.answers():
+            if not self.serves():
+                self.stop()
+                raise NotServed(f"{self.name} does not serve {self.service}s")
             if self.process.poll() is not None:
                 raise BenchError(f"{self.name} exited with {self.process.returncode} at start:\n"
                                  f"{self.log_text()}")
@@ -98,12 +116,18 @@ class Server:
 
     def answers(self):
         """Whether the first request gets its 200; a refused connection means not yet."""
+        target = self.ready_targets[self.service]
         try:
-            status, _ = self.request("GET", self.ready_target)
+            status, _ = self.request("GET", target, headers={"Accept": "application/json"})
         except OSError:
             return False
         if status != 200:
-            raise BenchError(f"{self.name} answered {status} to {self.ready_target}")
+            self.stop()
+            raise BenchError(f"{self.name} answered {status} to {target}")
+        return True
+
+    def serves(self):
+        """False when it is known that the service will never answer."""
         return True
 
     def stop(self):
@@ -135,10 +159,17 @@ class Server:
         finally:
             connection.close()
 
-    def create_container(self):
-        status, _ = self.request("PUT", sas.container_target())
-        if status != 201:
-            raise BenchError(f"{self.name} answered {status} to Create Container")
+    def demand(self, expected_status, method, target, body=None, headers=None):
+        """A request that must have this answer; returns its body."""
+        status, answer = self.request(method, target, body, headers)
+        if status != expected_status:
+            raise BenchError(f"{self.name} answered {status} to {method} {target}: {answer[:300]}")
+        return answer
+
+    def create_container(self, public=False):
+        """`public`: whoever knows the name of a blob may read it."""
+        headers = {"x-ms-blob-public-access": "blob"} if public else None
+        self.demand(201, "PUT", sas.container_target(), headers=headers)
 
     def store(self, names, payloads):
         """Put one blob per name over one connection, payloads in turn."""
@@ -211,11 +242,27 @@ def exchange(connection, method, target, body=None, headers=None):
 class Zaffre(Server):
     name = "Zaffre"
     binary = BUILD / "zaffre"
+    others_sec_max = 1.0  # from the listener of blobs to those of the other services
+
+    def prepare(self):
+        self.ports = {"blob": free_port(), "queue": 0, "table": 0, "file": 0, "admin": 0}
+        self.ports[self.service] = self.port
+        self.blobs_since = None
 
     def command(self):
+        ports = [word for service, port in self.ports.items()
+                 for word in (f"--{service}Port", port)]
         flags = [word for flag in self.settings.items() for word in (f"--{flag[0]}", flag[1])]
-        return [self.binary, "--silent", "--location", self.directory, "--blobPort", self.port,
-                "--queuePort", 0, "--tablePort", 0, "--filePort", 0, "--adminPort", 0, *flags]
+        return [self.binary, "--silent", "--location", self.directory, *ports, *flags]
+
+    def serves(self):
+        """A version without the service listens for blobs and for nothing else."""
+        if self.service == "blob":
+            return True
+        if self.blobs_since is None and listens(self.ports["blob"]):
+            self.blobs_since = time.perf_counter()
+        return (self.blobs_since is None or
+                time.perf_counter() - self.blobs_since < self.others_sec_max)
 
     @classmethod
     def version(cls):
@@ -227,9 +274,12 @@ class Azurite(Server):
     package = ROOT / "bench" / "node_modules" / "azurite"
 
     def command(self):
-        # Only its Blob service, without the log of requests: its fastest form.
-        return ["node", self.package / "dist/src/blob/main.js", "--silent", "--disableTelemetry",
-                "--skipApiVersionCheck", "--location", self.directory, "--blobPort", self.port]
+        # Only one of its services, without the log of requests: its fastest form.  While it
+        # lists thousands of blobs it attends to no connection for longer than they may idle.
+        idle = ["--blobKeepAliveTimeout", 600] if self.service == "blob" else []
+        return ["node", self.package / f"dist/src/{self.service}/main.js", "--silent",
+                "--disableTelemetry", "--skipApiVersionCheck", "--location", self.directory,
+                f"--{self.service}Port", self.port, *idle]
 
     @classmethod
     def version(cls):
@@ -240,7 +290,7 @@ class Nginx(Server):
     """nginx as a server of static files, at the same paths as the blobs."""
 
     name = "nginx"
-    ready_target = "/"
+    ready_targets = {"blob": "/"}
     extra = ""
 
     def prepare(self):
@@ -282,7 +332,7 @@ http {{
     def version(cls):
         return output_of("nginx", "-v").rpartition("/")[2]
 
-    def create_container(self):
+    def create_container(self, public=False):
         """The directory is there from the start."""
 
     def path(self, name):

@@ -18,13 +18,16 @@ MIB = 1 << 20
 BUFFER_BYTES = 1 * MIB
 
 
-def make_source(path, size_bytes):
-    """A file of random bytes, in the page cache and on the disk."""
-    with open(path, "wb") as file:
-        for _ in range(size_bytes // MIB):
-            file.write(os.urandom(MIB))
-        file.flush()
-        os.fsync(file.fileno())
+def source_in(work, size_bytes):
+    """A file of random bytes, in the page cache and on the disk; made when it is first used."""
+    path = work / f"source-{size_bytes}"
+    if not path.exists():
+        with open(path, "wb") as file:
+            for _ in range(size_bytes // MIB):
+                file.write(os.urandom(MIB))
+            file.flush()
+            os.fsync(file.fileno())
+    return path
 
 
 def read_head(client):
