@@ -6,7 +6,7 @@
  *   uri_received      the request line is there: an exchange is taken from the pool
  *   handle, first     headers are there: request_begin
  *   handle, with data a piece of the body: request_receive
- *   handle, at end    request_run; for a change the connection is suspended first
+ *   handle, at end    request_run; for a change that takes time the connection is suspended
  *   handle, resumed   the change is durable or refused: request_answer
  *   completed         the answer is sent or the connection lost: the exchange goes back
  *
@@ -42,6 +42,13 @@ enum {
     READ_BYTES = 64 * 1024,
 };
 
+/* What has happened to a request that waits: between its worker and whoever calls `done`. */
+enum exchange_turn {
+    TURN_STARTED,   /* by its worker, which has still to suspend the connection */
+    TURN_SUSPENDED, /* `done` resumes the connection */
+    TURN_DONE,      /* `done` was called */
+};
+
 /* A request and its connection. */
 struct exchange {
     struct http_request request;
@@ -49,7 +56,8 @@ struct exchange {
     struct MHD_Connection *connection;
     bool begun;    /* the first call of `handle` has been made */
     bool answered; /* a response has been queued */
-    bool running;  /* the connection is suspended for a change */
+    bool running;  /* a change is under way, for which the connection may be suspended */
+    _Atomic enum exchange_turn turn;
     unsigned status;
     struct exchange *next; /* in the pool */
 };
@@ -172,10 +180,29 @@ static void *uri_received(void *cls, const char *uri, struct MHD_Connection *con
     return exchange;
 }
 
+/* The `wake` of a request.  Unless the connection is suspended, the exchange is its worker's again
+   and may be gone. */
 static void resume(void *arg)
 {
     struct exchange *exchange = arg;
-    MHD_resume_connection(exchange->connection);
+    if (atomic_exchange(&exchange->turn, TURN_DONE) == TURN_SUSPENDED)
+        MHD_resume_connection(exchange->connection);
+}
+
+/* Start a request that waits.  False: it is done already; true: the connection is suspended. */
+static bool start_waiting(struct exchange *exchange)
+{
+    exchange_set_running(exchange, true);
+    atomic_store(&exchange->turn, TURN_STARTED);
+    request_run(&exchange->request);
+    /* What is refused or read at once needs no detour through the library's queue. */
+    if (atomic_load(&exchange->turn) == TURN_DONE)
+        return false;
+    MHD_suspend_connection(exchange->connection);
+    enum exchange_turn turn = TURN_STARTED;
+    if (!atomic_compare_exchange_strong(&exchange->turn, &turn, TURN_SUSPENDED))
+        MHD_resume_connection(exchange->connection);
+    return true;
 }
 
 /* --- reading the request --- */
@@ -362,14 +389,10 @@ static enum MHD_Result proceed(struct exchange *exchange)
 {
     struct http_request *request = &exchange->request;
     if (request->phase == PHASE_RECEIVING) {
-        if (request_waits(request)) {
-            exchange_set_running(exchange, true);
-            /* `resume` may be called before request_run returns, so this comes first. */
-            MHD_suspend_connection(exchange->connection);
+        if (!request_waits(request))
             request_run(request);
+        else if (start_waiting(exchange))
             return MHD_YES;
-        }
-        request_run(request);
     }
     if (request->phase == PHASE_RAN)
         exchange_set_running(exchange, false);
