@@ -1,9 +1,9 @@
 """The rows of the file service.
 
 Files are numbered, and lie in directories of up to 100,000.  The number of files in a share stays
-what it is while it is measured: what is created between them is deleted again, in bursts of one kind
-of request at a time.  There is no other emulator of this service; files are compared with shares of
-few files, and with dd.
+what it is while it is measured: what is created between them is deleted again, in bursts of one
+kind of request at a time.  There is no other emulator of this service; shares of many files are
+compared with one of few, and ranges in a row with dd.
 """
 
 import dataclasses
@@ -171,7 +171,7 @@ class Size:
         self.measure_snapshot(server, plan)
 
     def measure_bursts(self, server, plan):
-        """Files made between those that are there, and deleted: as many bursts as fit into a round."""
+        """Files made between those that are there, and deleted: as many bursts as fit a round."""
         # What is random follows from the number of the cycle, so both name the same files.
         name = self.path("f@{file:9}-@{number}")
         make = Cycle(server, "create", CONNECTIONS, [creation(name, FILE_BYTES)],
