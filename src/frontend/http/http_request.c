@@ -250,11 +250,8 @@ static enum err find_metadata(struct http_request *request)
 static enum err refuse_unserved_headers(struct http_request *request)
 {
     static const char *const headers[] = {
-        "x-ms-encryption-key",
-        "x-ms-encryption-scope",
-        "x-ms-immutability-policy-until-date",
-        "x-ms-legal-hold",
-        "x-ms-structured-body",
+        "x-ms-encryption-key", "x-ms-encryption-scope", "x-ms-immutability-policy-until-date",
+        "x-ms-legal-hold",     "x-ms-structured-body",
     };
     if (request->context->loose)
         return OK;

@@ -3,8 +3,8 @@
  * scan of all blobs.
  */
 #include "base/log.h"
-#include "service/sweeper.h"
 #include "service/blob/tag_index.h"
+#include "service/sweeper.h"
 #include "service_fixture.h"
 #include "test_random.h"
 
