@@ -320,6 +320,15 @@ static void begin_results(struct http_request *request, struct strbuf *body)
     xml_add_attribute(body, "ServiceEndpoint", service_endpoint(request));
 }
 
+void api_end_account_listing(struct http_request *request, struct strbuf *body, struct slice next)
+{
+    if (next.len > 0)
+        next = arena_printf(&request->arena, "/%s/%.*s", request->address.account->name,
+                            (int)next.len, next.data);
+    xml_add_element(body, "NextMarker", next);
+    strbuf_add_text(body, "</EnumerationResults>");
+}
+
 void api_begin_search(struct http_request *request, struct strbuf *body)
 {
     begin_results(request, body);

@@ -113,6 +113,10 @@ void api_respond_lease(struct http_request *request, const struct lease_request 
 void api_begin_listing(struct http_request *request, struct strbuf *body);
 void api_begin_search(struct http_request *request, struct strbuf *body);
 
+/* The end of a listing of the account's containers or queues, behind its entries; the marker is
+   the name the next page begins with, or empty. */
+void api_end_account_listing(struct http_request *request, struct strbuf *body, struct slice next);
+
 /* The marker of bytes that say where the next page begins; empty for none. */
 struct slice api_make_marker(struct arena *arena, struct slice place);
 

@@ -89,11 +89,7 @@ enum err list_containers_run(struct http_request *request)
     if (err != OK)
         return err;
     strbuf_add_text(body, "</Containers>");
-    if (next.len > 0)
-        next = arena_printf(&request->arena, "/%s/%.*s", request->address.account->name,
-                            (int)next.len, next.data);
-    xml_add_element(body, "NextMarker", next);
-    strbuf_add_text(body, "</EnumerationResults>");
+    api_end_account_listing(request, body, next);
     struct http_response *response = request_respond(request, 200);
     http_response_add_text(response, "Content-Type", "application/xml");
     response->body = strbuf_slice(body);

@@ -83,11 +83,7 @@ enum err list_queues_run(struct http_request *request)
     if (err != OK)
         return err;
     strbuf_add_text(body, "</Queues>");
-    if (next.len > 0)
-        next = arena_printf(&request->arena, "/%s/%.*s", request->address.account->name,
-                            (int)next.len, next.data);
-    xml_add_element(body, "NextMarker", next);
-    strbuf_add_text(body, "</EnumerationResults>");
+    api_end_account_listing(request, body, next);
     api_respond_queue_xml(request, 200, body);
     return OK;
 }
