@@ -5,77 +5,24 @@
 #include <inttypes.h>
 
 #include "base/encoding.h"
-#include "base/log.h"
+#include "fsck_fixture.h"
 #include "service/blob/append.h"
 #include "service/blob/block.h"
 #include "service/blob/copy.h"
-#include "service/blob/fsck.h"
 #include "service/blob/page.h"
 #include "service/blob/segments.h"
 #include "service/blob/snapshot.h"
 #include "service/blob/tag_index.h"
 #include "service/row.h"
 #include "service/sweeper.h"
-#include "service_fixture.h"
 
 enum {
-    FINDINGS_MAX = 32,
     SMALL = 50,   /* inline */
     LARGE = 5000, /* in an extent */
     LONG_LIST = SEGMENTS_DROPPED_AT_ONCE + 10,
 };
 
-static int quiet(void **state)
-{
-    (void)state;
-    return log_open("/dev/null") == OK ? 0 : -1;
-}
-
 /* --- the check --- */
-
-struct findings {
-    struct arena *arena;
-    size_t count;
-    const char *words[FINDINGS_MAX];
-    struct fsck_summary summary;
-};
-
-static void note(void *arg, const char *words)
-{
-    struct findings *findings = arg;
-    assert_true(findings->count < FINDINGS_MAX);
-    findings->words[findings->count++] = arena_copy(findings->arena, slice_of(words)).data;
-}
-
-static struct findings check(struct service_fixture *fixture)
-{
-    struct findings findings = { .arena = &fixture->arena };
-    const struct fsck_request request = { .store = fixture->service.store,
-                                          .finding = note,
-                                          .arg = &findings };
-    fsck_run(&request, &findings.summary);
-    assert_int_equal(findings.summary.finding_count, findings.count);
-    return findings;
-}
-
-static struct fsck_summary assert_clean(struct service_fixture *fixture)
-{
-    const struct findings findings = check(fixture);
-    if (findings.count > 0)
-        fail_msg("%s", findings.words[0]);
-    return findings.summary;
-}
-
-/* There is one finding, and it says this. */
-static void assert_finding(struct service_fixture *fixture, const char *words)
-{
-    const struct findings findings = check(fixture);
-    if (findings.count == 0)
-        fail_msg("not found: %s", words);
-    for (size_t i = 0; i < findings.count; i++)
-        if (strstr(findings.words[i], words) == NULL || findings.count > 1)
-            fail_msg("%zu findings: %s", findings.count, findings.words[i]);
-}
 
 /* Two findings of one cause, in this order. */
 static void assert_findings(struct service_fixture *fixture, const char *first, const char *second)

@@ -3,62 +3,22 @@
  * something to reclaim; and each thing that is broken on purpose is found.
  */
 #include "base/encoding.h"
-#include "base/log.h"
+#include "fsck_fixture.h"
 #include "node_fixture.h"
-#include "service/blob/fsck.h"
 #include "service/file/permission.h"
 #include "service/row.h"
 #include "service/sweeper.h"
 #include "share_fixture.h"
 
 enum {
-    FINDINGS_MAX = 32,
     SMALL = 50,   /* inline */
     LARGE = 5000, /* in an extent */
 };
 
-static int quiet(void **state)
-{
-    (void)state;
-    return log_open("/dev/null") == OK ? 0 : -1;
-}
-
 /* --- the check --- */
 
-struct findings {
-    struct arena *arena;
-    size_t count;
-    const char *words[FINDINGS_MAX];
-    struct fsck_summary summary;
-};
-
-static void note(void *arg, const char *words)
-{
-    struct findings *findings = arg;
-    assert_true(findings->count < FINDINGS_MAX);
-    findings->words[findings->count++] = arena_copy(findings->arena, slice_of(words)).data;
-}
-
-static struct findings check(struct service_fixture *fixture)
-{
-    struct findings findings = { .arena = &fixture->arena };
-    const struct fsck_request request = { .store = fixture->service.store,
-                                          .finding = note,
-                                          .arg = &findings };
-    fsck_run(&request, &findings.summary);
-    return findings;
-}
-
-static struct fsck_summary assert_clean(struct service_fixture *fixture)
-{
-    const struct findings findings = check(fixture);
-    if (findings.count > 0)
-        fail_msg("%s", findings.words[0]);
-    return findings.summary;
-}
-
 /* One of the findings says this. */
-static void assert_finding(struct service_fixture *fixture, const char *words)
+static void assert_found(struct service_fixture *fixture, const char *words)
 {
     const struct findings findings = check(fixture);
     for (size_t i = 0; i < findings.count; i++) {
@@ -234,7 +194,7 @@ static void a_damaged_record_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, file_key_of(&whole), slice_of("damaged"));
-    assert_finding(fixture, "the record of a directory or file");
+    assert_found(fixture, "the record of a directory or file");
 }
 
 static void a_record_under_another_name_is_found(void **state)
@@ -244,7 +204,7 @@ static void a_record_under_another_name_is_found(void **state)
     struct node node = node_of(&whole, file_key_of(&whole));
     node.name = slice_of("other");
     edit_share(&whole, file_key_of(&whole), node_encode(&fixture->arena, &node));
-    assert_finding(fixture, "is kept under another name than its own");
+    assert_found(fixture, "is kept under another name than its own");
 }
 
 static void a_record_in_another_directory_is_found(void **state)
@@ -254,7 +214,7 @@ static void a_record_in_another_directory_is_found(void **state)
     struct node node = node_of(&whole, file_key_of(&whole));
     node.parent_id = 99;
     edit_share(&whole, file_key_of(&whole), node_encode(&fixture->arena, &node));
-    assert_finding(fixture, "is in another directory than it says");
+    assert_found(fixture, "is in another directory than it says");
 }
 
 static void a_directory_that_is_missing_is_found(void **state)
@@ -262,7 +222,7 @@ static void a_directory_that_is_missing_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, node_key(&fixture->arena, 0, slice_of("DIR")), (struct slice){ 0 });
-    assert_finding(fixture, "is in a directory that nobody can come to");
+    assert_found(fixture, "is in a directory that nobody can come to");
 }
 
 static void directories_in_a_circle_are_found(void **state)
@@ -278,7 +238,7 @@ static void directories_in_a_circle_are_found(void **state)
     edit_share(&whole, node_key(&fixture->arena, 0, slice_of("DIR")), (struct slice){ 0 });
     edit_share(&whole, node_place_key(&fixture->arena, dir.id),
                node_place_encode(&fixture->arena, sub.id, slice_of("DIR")));
-    assert_finding(fixture, "is in a directory that nobody can come to");
+    assert_found(fixture, "is in a directory that nobody can come to");
 }
 
 static void a_missing_or_wrong_place_is_found(void **state)
@@ -287,9 +247,9 @@ static void a_missing_or_wrong_place_is_found(void **state)
     const struct whole whole = make_whole(fixture);
     const struct slice key = node_place_key(&fixture->arena, whole.file_id);
     edit_share(&whole, key, node_place_encode(&fixture->arena, 0, slice_of("ELSEWHERE")));
-    assert_finding(fixture, "is not where its place says");
+    assert_found(fixture, "is not where its place says");
     edit_share(&whole, key, (struct slice){ 0 });
-    assert_finding(fixture, "cannot be found by its id");
+    assert_found(fixture, "cannot be found by its id");
 }
 
 static void a_missing_permission_is_found(void **state)
@@ -297,9 +257,9 @@ static void a_missing_permission_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, first_key(&whole, "p"), slice_of("damaged"));
-    assert_finding(fixture, "a permission, with a key");
+    assert_found(fixture, "a permission, with a key");
     edit_share(&whole, first_key(&whole, "p"), (struct slice){ 0 });
-    assert_finding(fixture, "has a permission that is not there");
+    assert_found(fixture, "has a permission that is not there");
 }
 
 static void a_wrong_usage_is_found(void **state)
@@ -310,7 +270,7 @@ static void a_wrong_usage_is_found(void **state)
     assert_int_equal(share_state_decode(row_of(&whole, share_state_key()), &known), OK);
     known.used_bytes++;
     edit_share(&whole, share_state_key(), share_state_encode(&fixture->arena, &known));
-    assert_finding(fixture, "bytes, and its state says");
+    assert_found(fixture, "bytes, and its state says");
 }
 
 static void a_wrong_last_instant_is_found(void **state)
@@ -321,7 +281,7 @@ static void a_wrong_last_instant_is_found(void **state)
     assert_int_equal(share_state_decode(row_of(&whole, share_state_key()), &known), OK);
     known.last_instant--;
     edit_share(&whole, share_state_key(), share_state_encode(&fixture->arena, &known));
-    assert_finding(fixture, "the last instant that is kept");
+    assert_found(fixture, "the last instant that is kept");
 }
 
 static void a_snapshot_without_instant_is_found(void **state)
@@ -329,8 +289,8 @@ static void a_snapshot_without_instant_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, instant_key(&fixture->arena, whole.taken), (struct slice){ 0 });
-    assert_finding(fixture, "is not kept");
-    assert_finding(fixture, "and no snapshot needs it");
+    assert_found(fixture, "is not kept");
+    assert_found(fixture, "and no snapshot needs it");
 }
 
 static void an_instant_without_snapshot_is_found_when_nobody_looks_after_it(void **state)
@@ -345,7 +305,7 @@ static void an_instant_without_snapshot_is_found_when_nobody_looks_after_it(void
                                      .is_confirmed = true };
     edit_share(&whole, instant_key(&fixture->arena, whole.taken),
                instant_encode(&fixture->arena, &instant));
-    assert_finding(fixture, "is kept for no snapshot");
+    assert_found(fixture, "is kept for no snapshot");
 }
 
 static void earlier_states_that_overlap_are_found(void **state)
@@ -360,7 +320,7 @@ static void earlier_states_that_overlap_are_found(void **state)
     snprintf(upper, sizeof(upper), "%s", "FILE");
     edit_share(&whole, node_past_key(&fixture->arena, past.parent_id, slice_of(upper), past.since),
                node_encode(&fixture->arena, &past));
-    assert_finding(fixture, "overlap");
+    assert_found(fixture, "overlap");
 }
 
 static void a_damaged_earlier_state_is_found(void **state)
@@ -368,7 +328,7 @@ static void a_damaged_earlier_state_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, first_key(&whole, "E"), slice_of("damaged"));
-    assert_finding(fixture, "the record of an earlier state");
+    assert_found(fixture, "the record of an earlier state");
 }
 
 static void content_that_nothing_names_is_found(void **state)
@@ -378,7 +338,7 @@ static void content_that_nothing_names_is_found(void **state)
     edit_share(&whole, first_key(&whole, "E"), (struct slice){ 0 });
     const struct findings findings = check(fixture);
     assert_true(findings.count > 0);
-    assert_finding(fixture, "devstoreaccount1/one: content");
+    assert_found(fixture, "devstoreaccount1/one: content");
 }
 
 static void a_missing_mark_is_found(void **state)
@@ -387,12 +347,12 @@ static void a_missing_mark_is_found(void **state)
     const struct whole whole = make_whole(fixture);
     struct edit edit = { .unmarks = true };
     run_edit(fixture, whole.partition, &edit);
-    assert_finding(fixture, "but no mark to find it by");
+    assert_found(fixture, "but no mark to find it by");
     share_retain(fixture, 1);
     assert_int_equal(share_remove(fixture, "one", 0, SHARE_SNAPSHOTS_INCLUDE), OK);
     struct edit again = { .unmarks = true };
     run_edit(fixture, account_of(fixture), &again);
-    assert_finding(fixture, "there are soft-deleted shares, but no mark");
+    assert_found(fixture, "there are soft-deleted shares, but no mark");
 }
 
 static void damaged_records_of_shares_are_found(void **state)
@@ -402,14 +362,14 @@ static void damaged_records_of_shares_are_found(void **state)
     put_row(fixture, account_of(fixture),
             share_snapshot_key(&fixture->arena, whole.incarnation, whole.taken),
             slice_of("damaged"));
-    assert_finding(fixture, "the record of a share's snapshot is damaged");
+    assert_found(fixture, "the record of a share's snapshot is damaged");
     put_row(fixture, account_of(fixture), share_key(&fixture->arena, slice_of("one")),
             slice_of("damaged"));
-    assert_finding(fixture, "devstoreaccount1/one: the share's record is damaged");
-    assert_finding(fixture, "its files are there, and nothing will remove them");
+    assert_found(fixture, "devstoreaccount1/one: the share's record is damaged");
+    assert_found(fixture, "its files are there, and nothing will remove them");
     put_row(fixture, account_of(fixture), share_key(&fixture->arena, slice_of("No Name")),
             slice_of("damaged"));
-    assert_finding(fixture, "the name of a share, 7 bytes, is damaged");
+    assert_found(fixture, "the name of a share, 7 bytes, is damaged");
 }
 
 static void a_share_whose_record_is_gone_is_found(void **state)
@@ -418,8 +378,8 @@ static void a_share_whose_record_is_gone_is_found(void **state)
     make_whole(fixture);
     put_row(fixture, account_of(fixture), share_key(&fixture->arena, slice_of("one")),
             (struct slice){ 0 });
-    assert_finding(fixture, "has a snapshot, and is not there");
-    assert_finding(fixture, "its files are there, and nothing will remove them");
+    assert_found(fixture, "has a snapshot, and is not there");
+    assert_found(fixture, "its files are there, and nothing will remove them");
 }
 
 static void two_shares_with_the_same_files_are_found(void **state)
@@ -430,7 +390,7 @@ static void two_shares_with_the_same_files_are_found(void **state)
     assert_int_equal(share_record(fixture, "one", 0, &share), OK);
     put_row(fixture, account_of(fixture), share_key(&fixture->arena, slice_of("two")),
             share_encode(&fixture->arena, &share));
-    assert_finding(fixture, "have the same files");
+    assert_found(fixture, "have the same files");
 }
 
 static void a_closed_share_that_is_there_is_found(void **state)
@@ -441,7 +401,7 @@ static void a_closed_share_that_is_there_is_found(void **state)
     strbuf_init(&row, &fixture->arena);
     row_begin(&row, ROW_CLOSED);
     edit_share(&whole, closed_key(), strbuf_slice(&row));
-    assert_finding(fixture, "it is closed, as if it were deleted");
+    assert_found(fixture, "it is closed, as if it were deleted");
 }
 
 static void a_row_of_unknown_kind_is_found(void **state)
@@ -449,7 +409,7 @@ static void a_row_of_unknown_kind_is_found(void **state)
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, slice_of("q"), slice_of("x"));
-    assert_finding(fixture, "there is a row of unknown kind 0x71");
+    assert_found(fixture, "there is a row of unknown kind 0x71");
 }
 
 int main(void)
