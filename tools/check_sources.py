@@ -25,6 +25,7 @@ TESTED_ELSEWHERE = {
     "src/partition/settle.c": "test_reclaim.c",
     "src/frontend/http/http_blob.c": "test_http_route.c",
     "src/service/background.c": "test_sweeper.c, test_copy.c",
+    "src/service/blob/blob_part_row.c": "test_blob_row.c, test_node_row.c",
     "src/service/blob/blob_sweep.c": "test_sweeper.c",
     "src/service/blob/page_map.c": "test_page.c, against a model",
     "src/service/blob/clone.c": "test_copy.c, with copies of every kind of content",

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "service/blob/blob.h"
+#include "service/blob/blob_part_row.h"
 #include "service/lease_row.h"
 #include "service/row.h"
 
@@ -17,12 +18,8 @@ enum blob_tag {
     TAG_CONTENT_LENGTH = 5,
     TAG_CONTENT_EXTENT = 6,
     TAG_CONTENT_OFFSET = 7,
-    TAG_CONTENT_TYPE = 8,
-    TAG_CONTENT_ENCODING = 9,
-    TAG_CONTENT_LANGUAGE = 10,
-    TAG_CACHE_CONTROL = 11,
-    TAG_CONTENT_DISPOSITION = 12,
-    TAG_CONTENT_MD5 = 13,
+    TAG_PROPERTIES = 8, /* and the five after it */
+    TAG_PROPERTIES_LAST = TAG_PROPERTIES + PROPERTIES_ROW_TAGS - 1,
     TAG_METADATA = 14,
     TAG_LEASE = 15, /* and the three after it */
     TAG_LEASE_LAST = TAG_LEASE + LEASE_ROW_TAGS - 1,
@@ -35,14 +32,8 @@ enum blob_tag {
     TAG_TIER = 26,
     TAG_ARCHIVE_STATUS = 27,
     TAG_TAGS = 28,
-    TAG_COPY_STATUS = 29,
-    TAG_COPY_ID = 30,
-    TAG_COPY_SOURCE = 31,
-    TAG_COPY_DESCRIPTION = 32,
-    TAG_COPY_COPIED = 33,
-    TAG_COPY_TOTAL = 34,
-    TAG_COPY_COMPLETED_AT = 35,
-    TAG_COPY_INCREMENTAL = 36,
+    TAG_COPY = 29, /* and the seven after it */
+    TAG_COPY_LAST = TAG_COPY + COPY_ROW_TAGS - 1,
     TAG_REHYDRATE_PRIORITY = 37,
     TAG_MADE_AT = 38,
     TAG_COPY_SOURCE_SNAPSHOT = 39,
@@ -51,21 +42,6 @@ enum blob_tag {
     TAG_EXPIRES_AT = 42,
     TAG_LAST = TAG_EXPIRES_AT,
 };
-
-static void copy_encode(const struct blob_copy *copy, struct strbuf *row)
-{
-    if (copy->status == BLOB_COPY_NONE)
-        return;
-    row_add_number(row, TAG_COPY_STATUS, (uint64_t)copy->status);
-    row_add_bytes(row, TAG_COPY_ID, slice_make(copy->id.bytes, sizeof(copy->id.bytes)));
-    row_add_bytes(row, TAG_COPY_SOURCE, copy->source);
-    row_add_bytes(row, TAG_COPY_DESCRIPTION, copy->description);
-    row_add_number(row, TAG_COPY_COPIED, copy->copied_bytes);
-    row_add_number(row, TAG_COPY_TOTAL, copy->total_bytes);
-    row_add_number(row, TAG_COPY_COMPLETED_AT, (uint64_t)copy->completed_at);
-    row_add_number(row, TAG_COPY_INCREMENTAL, copy->incremental);
-    row_add_number(row, TAG_COPY_SOURCE_SNAPSHOT, (uint64_t)copy->source_snapshot);
-}
 
 struct slice blob_encode(struct arena *arena, const struct blob *blob)
 {
@@ -82,12 +58,7 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
         row_add_number(&row, TAG_CONTENT_EXTENT, blob->content.range.extent_id);
         row_add_number(&row, TAG_CONTENT_OFFSET, blob->content.range.offset);
     }
-    row_add_bytes(&row, TAG_CONTENT_TYPE, blob->properties.content_type);
-    row_add_bytes(&row, TAG_CONTENT_ENCODING, blob->properties.content_encoding);
-    row_add_bytes(&row, TAG_CONTENT_LANGUAGE, blob->properties.content_language);
-    row_add_bytes(&row, TAG_CACHE_CONTROL, blob->properties.cache_control);
-    row_add_bytes(&row, TAG_CONTENT_DISPOSITION, blob->properties.content_disposition);
-    row_add_bytes(&row, TAG_CONTENT_MD5, blob->properties.content_md5);
+    properties_row_encode(&blob->properties, &row, TAG_PROPERTIES);
     metadata_encode(&blob->metadata, &row, TAG_METADATA);
     lease_row_encode(&blob->lease, &row, TAG_LEASE);
     row_add_number(&row, TAG_CONTENT_SHARED, blob->content.shared);
@@ -103,7 +74,8 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
     row_add_number(&row, TAG_VERSION_ID, (uint64_t)blob->version_id);
     row_add_number(&row, TAG_DELETED_AT, (uint64_t)blob->deleted_at);
     row_add_number(&row, TAG_EXPIRES_AT, (uint64_t)blob->expires_at);
-    copy_encode(&blob->copy, &row);
+    copy_row_encode(&blob->copy, &row, TAG_COPY);
+    row_add_number(&row, TAG_COPY_SOURCE_SNAPSHOT, (uint64_t)blob->copy.source_snapshot);
     return strbuf_slice(&row);
 }
 
@@ -111,28 +83,12 @@ struct slice blob_encode(struct arena *arena, const struct blob *blob)
 static struct slice *slice_of_tag(struct blob *blob, uint64_t tag)
 {
     switch (tag) {
-    case TAG_CONTENT_TYPE:
-        return &blob->properties.content_type;
-    case TAG_CONTENT_ENCODING:
-        return &blob->properties.content_encoding;
-    case TAG_CONTENT_LANGUAGE:
-        return &blob->properties.content_language;
-    case TAG_CACHE_CONTROL:
-        return &blob->properties.cache_control;
-    case TAG_CONTENT_DISPOSITION:
-        return &blob->properties.content_disposition;
-    case TAG_CONTENT_MD5:
-        return &blob->properties.content_md5;
     case TAG_TIER:
         return &blob->tier;
     case TAG_ARCHIVE_STATUS:
         return &blob->archive_status;
     case TAG_REHYDRATE_PRIORITY:
         return &blob->rehydrate_priority;
-    case TAG_COPY_SOURCE:
-        return &blob->copy.source;
-    case TAG_COPY_DESCRIPTION:
-        return &blob->copy.description;
     default:
         return NULL;
     }
@@ -154,10 +110,6 @@ static uint64_t *number_of_tag(struct blob *blob, uint64_t tag)
         return &blob->block_count;
     case TAG_SEQUENCE_NUMBER:
         return &blob->sequence_number;
-    case TAG_COPY_COPIED:
-        return &blob->copy.copied_bytes;
-    case TAG_COPY_TOTAL:
-        return &blob->copy.total_bytes;
     default:
         return NULL;
     }
@@ -175,8 +127,6 @@ static int64_t *instant_of_tag(struct blob *blob, uint64_t tag)
         return &blob->made_at;
     case TAG_TIER_CHANGED_AT:
         return &blob->tier_changed_at;
-    case TAG_COPY_COMPLETED_AT:
-        return &blob->copy.completed_at;
     case TAG_COPY_SOURCE_SNAPSHOT:
         return &blob->copy.source_snapshot;
     case TAG_VERSION_ID:
@@ -204,19 +154,11 @@ static enum err decode_choice(struct blob *blob, uint64_t tag, uint64_t number)
             return CORRUPT("a blob is of type %llu", (unsigned long long)number);
         blob->type = (enum blob_type)number;
         return OK;
-    case TAG_COPY_STATUS:
-        if (number > BLOB_COPY_FAILED)
-            return CORRUPT("a copy has status %llu", (unsigned long long)number);
-        blob->copy.status = (enum blob_copy_status)number;
-        return OK;
     case TAG_CONTENT_SHARED:
         blob->content.shared = number != 0;
         return OK;
     case TAG_SEALED:
         blob->sealed = number != 0;
-        return OK;
-    case TAG_COPY_INCREMENTAL:
-        blob->copy.incremental = number != 0;
         return OK;
     default:
         return OK;
@@ -259,12 +201,10 @@ static enum err decode_field(struct arena *arena, struct blob *blob, uint64_t ta
         return decode_pair(arena, &blob->tags, value);
     if (tag >= TAG_LEASE && tag <= TAG_LEASE_LAST)
         return lease_row_decode(&blob->lease, tag - TAG_LEASE, value);
-    if (tag == TAG_COPY_ID) {
-        if (value.len != sizeof(blob->copy.id.bytes))
-            return CORRUPT("a copy id has %zu bytes", value.len);
-        memcpy(blob->copy.id.bytes, value.data, value.len);
-        return OK;
-    }
+    if (tag >= TAG_PROPERTIES && tag <= TAG_PROPERTIES_LAST)
+        return properties_row_decode(&blob->properties, tag - TAG_PROPERTIES, value);
+    if (tag >= TAG_COPY && tag <= TAG_COPY_LAST)
+        return copy_row_decode(&blob->copy, tag - TAG_COPY, value);
     if (tag > TAG_LAST)
         return OK; /* of a later version */
     return decode_number(blob, tag, value);
@@ -280,9 +220,6 @@ static bool holds_together(const struct blob *blob)
     if (content->place != CONTENT_EXTENT && content->range.offset != 0)
         return false;
     if ((blob->deleted_at != 0) != (blob->expires_at != 0) || blob->deleted_at > blob->expires_at)
-        return false;
-    const size_t md5_len = blob->properties.content_md5.len;
-    if (md5_len != 0 && md5_len != DIGEST_MD5_BYTES)
         return false;
     return blob->etag > 0 && blob->created_at > 0 && lease_is_valid(&blob->lease);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "service/blob/blob_part_row.h"
 #include "service/file/file_lease.h"
 #include "service/file/node_internal.h"
 #include "service/lease_row.h"
@@ -33,34 +34,12 @@ enum node_tag {
     TAG_CONTENT_LENGTH = 20,
     TAG_CONTENT_SHARED = 21,
     TAG_USED_BYTES = 22,
-    TAG_CONTENT_TYPE = 23,
-    TAG_CONTENT_ENCODING = 24,
-    TAG_CONTENT_LANGUAGE = 25,
-    TAG_CACHE_CONTROL = 26,
-    TAG_CONTENT_DISPOSITION = 27,
-    TAG_CONTENT_MD5 = 28,
-    TAG_COPY_STATUS = 29,
-    TAG_COPY_ID = 30,
-    TAG_COPY_SOURCE = 31,
-    TAG_COPY_DESCRIPTION = 32,
-    TAG_COPY_COPIED = 33,
-    TAG_COPY_TOTAL = 34,
-    TAG_COPY_COMPLETED_AT = 35,
-    TAG_LAST = TAG_COPY_COMPLETED_AT,
+    TAG_PROPERTIES = 23, /* and the five after it */
+    TAG_PROPERTIES_LAST = TAG_PROPERTIES + PROPERTIES_ROW_TAGS - 1,
+    TAG_COPY = 29, /* and the seven after it */
+    TAG_COPY_LAST = TAG_COPY + COPY_ROW_TAGS - 1,
+    TAG_LAST = TAG_COPY_LAST,
 };
-
-static void copy_encode(const struct blob_copy *copy, struct strbuf *row)
-{
-    if (copy->status == BLOB_COPY_NONE)
-        return;
-    row_add_number(row, TAG_COPY_STATUS, (uint64_t)copy->status);
-    row_add_bytes(row, TAG_COPY_ID, slice_make(copy->id.bytes, sizeof(copy->id.bytes)));
-    row_add_bytes(row, TAG_COPY_SOURCE, copy->source);
-    row_add_bytes(row, TAG_COPY_DESCRIPTION, copy->description);
-    row_add_number(row, TAG_COPY_COPIED, copy->copied_bytes);
-    row_add_number(row, TAG_COPY_TOTAL, copy->total_bytes);
-    row_add_number(row, TAG_COPY_COMPLETED_AT, (uint64_t)copy->completed_at);
-}
 
 struct slice node_encode(struct arena *arena, const struct node *node)
 {
@@ -89,13 +68,8 @@ struct slice node_encode(struct arena *arena, const struct node *node)
         row_add_number(&row, TAG_CONTENT_SHARED, node->content.shared);
         row_add_number(&row, TAG_USED_BYTES, node->used_bytes);
     }
-    row_add_bytes(&row, TAG_CONTENT_TYPE, node->properties.content_type);
-    row_add_bytes(&row, TAG_CONTENT_ENCODING, node->properties.content_encoding);
-    row_add_bytes(&row, TAG_CONTENT_LANGUAGE, node->properties.content_language);
-    row_add_bytes(&row, TAG_CACHE_CONTROL, node->properties.cache_control);
-    row_add_bytes(&row, TAG_CONTENT_DISPOSITION, node->properties.content_disposition);
-    row_add_bytes(&row, TAG_CONTENT_MD5, node->properties.content_md5);
-    copy_encode(&node->copy, &row);
+    properties_row_encode(&node->properties, &row, TAG_PROPERTIES);
+    copy_row_encode(&node->copy, &row, TAG_COPY);
     return strbuf_slice(&row);
 }
 
@@ -109,22 +83,6 @@ static struct slice *slice_of_tag(struct node *node, uint64_t tag)
         return &node->name;
     case TAG_PERMISSION_KEY:
         return &node->permission_key;
-    case TAG_CONTENT_TYPE:
-        return &node->properties.content_type;
-    case TAG_CONTENT_ENCODING:
-        return &node->properties.content_encoding;
-    case TAG_CONTENT_LANGUAGE:
-        return &node->properties.content_language;
-    case TAG_CACHE_CONTROL:
-        return &node->properties.cache_control;
-    case TAG_CONTENT_DISPOSITION:
-        return &node->properties.content_disposition;
-    case TAG_CONTENT_MD5:
-        return &node->properties.content_md5;
-    case TAG_COPY_SOURCE:
-        return &node->copy.source;
-    case TAG_COPY_DESCRIPTION:
-        return &node->copy.description;
     default:
         return NULL;
     }
@@ -144,10 +102,6 @@ static uint64_t *number_of_tag(struct node *node, uint64_t tag)
         return &node->content.length_bytes;
     case TAG_USED_BYTES:
         return &node->used_bytes;
-    case TAG_COPY_COPIED:
-        return &node->copy.copied_bytes;
-    case TAG_COPY_TOTAL:
-        return &node->copy.total_bytes;
     default:
         return NULL;
     }
@@ -171,8 +125,6 @@ static int64_t *instant_of_tag(struct node *node, uint64_t tag)
         return &node->changed_at;
     case TAG_ACCESSED_AT:
         return &node->accessed_at;
-    case TAG_COPY_COMPLETED_AT:
-        return &node->copy.completed_at;
     default:
         return NULL;
     }
@@ -191,11 +143,6 @@ static enum err decode_choice(struct node *node, uint64_t tag, uint64_t number)
         if (number > UINT32_MAX)
             return CORRUPT("a node has attributes %llx", (unsigned long long)number);
         node->attributes = (unsigned)number;
-        return OK;
-    case TAG_COPY_STATUS:
-        if (number > BLOB_COPY_FAILED)
-            return CORRUPT("a copy has status %llu", (unsigned long long)number);
-        node->copy.status = (enum blob_copy_status)number;
         return OK;
     case TAG_CONTENT_SHARED:
         node->content.shared = number != 0;
@@ -235,12 +182,10 @@ static enum err decode_field(struct arena *arena, struct node *node, uint64_t ta
     }
     if (tag >= TAG_LEASE && tag <= TAG_LEASE_LAST)
         return lease_row_decode(&node->lease, tag - TAG_LEASE, value);
-    if (tag == TAG_COPY_ID) {
-        if (value.len != sizeof(node->copy.id.bytes))
-            return CORRUPT("a copy id has %zu bytes", value.len);
-        memcpy(node->copy.id.bytes, value.data, value.len);
-        return OK;
-    }
+    if (tag >= TAG_PROPERTIES && tag <= TAG_PROPERTIES_LAST)
+        return properties_row_decode(&node->properties, tag - TAG_PROPERTIES, value);
+    if (tag >= TAG_COPY && tag <= TAG_COPY_LAST)
+        return copy_row_decode(&node->copy, tag - TAG_COPY, value);
     if (tag > TAG_LAST)
         return OK; /* of a later version */
     return decode_number(node, tag, value);
@@ -260,9 +205,6 @@ static bool holds_together(const struct node *node)
         (node->id == NODE_ROOT_ID && (node->kind != NODE_DIRECTORY || node->parent_id != 0)))
         return false;
     if (node->until != 0 && node->until <= node->since)
-        return false;
-    const size_t md5_len = node->properties.content_md5.len;
-    if (md5_len != 0 && md5_len != DIGEST_MD5_BYTES)
         return false;
     return node->since > 0 && node->etag > 0 && node->created_at > 0 && node->written_at > 0 &&
            node->changed_at > 0 && node->accessed_at > 0 && file_lease_is_valid(&node->lease);
