@@ -63,6 +63,11 @@ enum err io_list(struct io *io, const char *path, void (*fn)(void *arg, const ch
     return io->ops->list(io, path, fn, arg);
 }
 
+enum err io_space(struct io *io, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    return io->ops->space(io, free_bytes, total_bytes);
+}
+
 enum err io_file_open(struct io *io, const char *path, enum io_open_mode mode,
                       struct io_file **file)
 {
@@ -117,6 +122,11 @@ enum err io_file_truncate(struct io_file *file, uint64_t size_bytes)
 enum err io_file_size(struct io_file *file, uint64_t *size_bytes)
 {
     return file->ops->file_size(file, size_bytes);
+}
+
+enum err io_file_stamp(struct io_file *file, uint64_t *stamp)
+{
+    return file->ops->file_stamp(file, stamp);
 }
 
 int io_file_descriptor(const struct io_file *file)

@@ -54,6 +54,9 @@ MUST_CHECK enum err io_rename(struct io *io, const char *from, const char *to);
 /* Make the names in a directory durable. */
 MUST_CHECK enum err io_sync_dir(struct io *io, const char *path);
 
+/* How many bytes the file system can take, and how many it has in all.  UINT64_MAX: no end. */
+MUST_CHECK enum err io_space(struct io *io, uint64_t *free_bytes, uint64_t *total_bytes);
+
 /* Call `fn` for each file name in a directory, in no particular order. */
 MUST_CHECK enum err io_list(struct io *io, const char *path,
                             void (*fn)(void *arg, const char *name), void *arg);
@@ -83,6 +86,12 @@ MUST_CHECK enum err io_file_punch(struct io_file *file, uint64_t offset, uint64_
 
 MUST_CHECK enum err io_file_truncate(struct io_file *file, uint64_t size_bytes);
 MUST_CHECK enum err io_file_size(struct io_file *file, uint64_t *size_bytes);
+
+/*
+ * A number that is another one when the file has been written to meanwhile, by anybody (within what
+ * the system's clock for files can tell apart).
+ */
+MUST_CHECK enum err io_file_stamp(struct io_file *file, uint64_t *stamp);
 
 /* A descriptor for sendfile(), owned by the file; -1 when there is none. */
 int io_file_descriptor(const struct io_file *file);

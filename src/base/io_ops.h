@@ -18,6 +18,7 @@ struct io_ops {
     enum err (*sync_dir)(struct io *io, const char *path);
     enum err (*list)(struct io *io, const char *path, void (*fn)(void *arg, const char *name),
                      void *arg);
+    enum err (*space)(struct io *io, uint64_t *free_bytes, uint64_t *total_bytes);
     enum err (*file_open)(struct io *io, const char *path, enum io_open_mode mode,
                           struct io_file **file);
     void (*file_close)(struct io_file *file);
@@ -29,6 +30,7 @@ struct io_ops {
     enum err (*file_punch)(struct io_file *file, uint64_t offset, uint64_t len);
     enum err (*file_truncate)(struct io_file *file, uint64_t size_bytes);
     enum err (*file_size)(struct io_file *file, uint64_t *size_bytes);
+    enum err (*file_stamp)(struct io_file *file, uint64_t *stamp);
     int (*file_descriptor)(const struct io_file *file);
 };
 

@@ -128,9 +128,9 @@ void extent__add_found(struct stream *stream, uint64_t id)
     extent->id = id;
     extent->state = EXTENT_FULL;
     extent->size_bytes = EXTENT_SIZE_UNKNOWN;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     table_insert(stream, extent);
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
 }
 
 enum err extent__create(struct stream *stream, bool dedicated, struct extent **extent)
@@ -153,9 +153,9 @@ enum err extent__create(struct stream *stream, bool dedicated, struct extent **e
     made->state = EXTENT_FILLING;
     made->file = file;
     made->user_count = 1;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     table_insert(stream, made);
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     *extent = made;
     return OK;
 }
@@ -173,9 +173,9 @@ struct extent *extent__use_locked(struct stream *stream, uint64_t id)
 
 struct extent *extent__use(struct stream *stream, uint64_t id)
 {
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     struct extent *extent = extent__use_locked(stream, id);
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     return extent;
 }
 
@@ -199,10 +199,10 @@ static enum err open_file(struct stream *stream, uint64_t id, struct io_file **f
 
 enum err extent__open(struct stream *stream, struct extent *extent)
 {
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(extent->user_count > 0);
     const bool open = extent->file != NULL;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (open)
         return OK;
 
@@ -211,14 +211,14 @@ enum err extent__open(struct stream *stream, struct extent *extent)
     const enum err err = open_file(stream, extent->id, &file, &size_bytes);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     if (extent->file == NULL) {
         extent->file = file;
         file = NULL;
         if (extent->size_bytes == EXTENT_SIZE_UNKNOWN)
             extent->size_bytes = size_bytes;
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     io_file_close(file);
     return OK;
 }
@@ -228,7 +228,7 @@ void extent__release(struct stream *stream, struct extent *extent)
     struct io_file *to_close = NULL;
     struct extent *to_free = NULL;
 
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(extent->user_count > 0);
     extent->user_count--;
     if (extent->user_count == 0 && extent->state == EXTENT_GONE) {
@@ -241,23 +241,26 @@ void extent__release(struct stream *stream, struct extent *extent)
             idle_remove(stream, oldest);
             to_close = oldest->file;
             oldest->file = NULL;
+            verified__forget(&oldest->verified);
         }
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
 
     io_file_close(to_close);
+    if (to_free != NULL)
+        verified__forget(&to_free->verified);
     free(to_free);
 }
 
 enum err extent__unlink(struct stream *stream, struct extent *extent)
 {
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(extent->user_count > 0);
     assert(extent->state != EXTENT_GONE);
     assert(stream->filling != extent);
     table_remove(stream, extent);
     extent->state = EXTENT_GONE;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
 
     char path[EXTENT_PATH_BYTES];
     extent__path(extent->id, path);
@@ -265,14 +268,14 @@ enum err extent__unlink(struct stream *stream, struct extent *extent)
     if (err == ERR_NOT_FOUND)
         err = OK;
 
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     if (err == OK) {
         stream->unlinked = true;
     } else {
         extent->state = EXTENT_FULL;
         table_insert(stream, extent);
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     return err;
 }
 
@@ -301,6 +304,7 @@ void extent__free_all(struct stream *stream)
             stream->buckets[i] = extent->next;
             assert(extent->user_count == 0);
             io_file_close(extent->file);
+            verified__forget(&extent->verified);
             free(extent);
         }
     }

@@ -30,18 +30,18 @@ void guard__init(struct guard *guard)
     atomic_init(&guard->reader_count[0], 0);
     atomic_init(&guard->reader_count[1], 0);
     atomic_init(&guard->waiting, false);
-    pthread_mutex_init(&guard->barrier, NULL);
-    pthread_mutex_init(&guard->lock, NULL);
-    pthread_cond_init(&guard->emptied, NULL);
+    mutex_init(&guard->barrier, LOCK_STREAM_BARRIER);
+    mutex_init(&guard->lock, LOCK_STREAM_GUARD);
+    condvar_init(&guard->emptied);
 }
 
 void guard__release(struct guard *guard)
 {
     assert(atomic_load(&guard->reader_count[0]) == 0);
     assert(atomic_load(&guard->reader_count[1]) == 0);
-    pthread_cond_destroy(&guard->emptied);
-    pthread_mutex_destroy(&guard->lock);
-    pthread_mutex_destroy(&guard->barrier);
+    condvar_release(&guard->emptied);
+    mutex_release(&guard->lock);
+    mutex_release(&guard->barrier);
 }
 
 void guard__leave(struct guard *guard, unsigned bucket)
@@ -50,9 +50,9 @@ void guard__leave(struct guard *guard, unsigned bucket)
     assert(before > 0);
     if (before > 1 || !atomic_load(&guard->waiting))
         return;
-    pthread_mutex_lock(&guard->lock);
-    pthread_cond_broadcast(&guard->emptied);
-    pthread_mutex_unlock(&guard->lock);
+    mutex_lock(&guard->lock);
+    condvar_broadcast(&guard->emptied);
+    mutex_unlock(&guard->lock);
 }
 
 bool guard__try_enter(struct guard *guard, unsigned epoch)
@@ -67,16 +67,16 @@ bool guard__try_enter(struct guard *guard, unsigned epoch)
 
 void guard__barrier(struct guard *guard)
 {
-    pthread_mutex_lock(&guard->barrier);
+    mutex_lock(&guard->barrier);
     const unsigned bucket = atomic_fetch_add(&guard->epoch, 1) & 1;
 
-    pthread_mutex_lock(&guard->lock);
+    mutex_lock(&guard->lock);
     atomic_store(&guard->waiting, true);
     while (atomic_load(&guard->reader_count[bucket]) > 0)
-        pthread_cond_wait(&guard->emptied, &guard->lock);
+        condvar_wait(&guard->emptied, &guard->lock);
     atomic_store(&guard->waiting, false);
-    pthread_mutex_unlock(&guard->lock);
-    pthread_mutex_unlock(&guard->barrier);
+    mutex_unlock(&guard->lock);
+    mutex_unlock(&guard->barrier);
 }
 
 unsigned stream_guard_enter(struct stream *stream)

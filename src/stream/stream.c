@@ -56,8 +56,8 @@ static void stream_free(struct stream *stream)
 {
     extent__free_all(stream);
     guard__release(&stream->guard);
-    pthread_mutex_destroy(&stream->lock);
-    pthread_mutex_destroy(&stream->growing);
+    mutex_release(&stream->lock);
+    mutex_release(&stream->growing);
     free(stream);
 }
 
@@ -70,8 +70,8 @@ enum err stream_open_with(struct io *io, struct clock *clock, const struct strea
     made->io = io;
     made->clock = clock;
     made->options = *options;
-    pthread_mutex_init(&made->growing, NULL);
-    pthread_mutex_init(&made->lock, NULL);
+    mutex_init(&made->growing, LOCK_STREAM_GROWING);
+    mutex_init(&made->lock, LOCK_STREAM_TABLE);
     guard__init(&made->guard);
     const enum err err = open_directory(made);
     if (err != OK) {
@@ -91,6 +91,13 @@ enum err stream_open(struct io *io, struct clock *clock, struct stream **stream)
         .dedicated_bytes = STREAM_DEDICATED_BYTES,
     };
     return stream_open_with(io, clock, &options, stream);
+}
+
+void stream_step(struct stream *stream)
+{
+    assert(stream->options.by_step);
+    syncer__step(&stream->shared_syncer);
+    syncer__step(&stream->dedicated_syncer);
 }
 
 void stream_close(struct stream *stream)

@@ -45,12 +45,14 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/slice.h"
+#include "base/space.h"
 
 enum {
     STREAM_ALIGN_BYTES = 4096,
     STREAM_BLOCK_BYTES = 64 * 1024,
     STREAM_EXTENT_BYTES = 256 * 1024 * 1024,   /* a shared extent takes no more after this */
     STREAM_DEDICATED_BYTES = 64 * 1024 * 1024, /* from here on a payload has its own extent */
+    STREAM_PATH_BYTES = 32,
 };
 
 /* Where a payload is.  A value.  `length` is never 0. */
@@ -64,7 +66,10 @@ struct stream_range {
 struct stream_options {
     uint64_t extent_bytes;
     uint64_t dedicated_bytes;
+    /* Kept; payloads are counted in it.  NULL: the disk itself says when it is full. */
+    struct space *space;
     bool read_only; /* nothing is written, not even the directory: for looking at what is there */
+    bool by_step;   /* no threads: what is to be synced waits for stream_step (simulation) */
 };
 
 struct stream;
@@ -90,7 +95,8 @@ void stream_close(struct stream *stream);
 
 /*
  * Reserve a range for `length` bytes (not 0).
- *   ERR_NO_SPACE, ERR_IO   the extent could not be made
+ *   ERR_NO_SPACE   so much does not fit, or would leave less than the reserve (base/space.h)
+ *   ERR_IO         the extent could not be made
  */
 MUST_CHECK enum err stream_writer_new(struct stream *stream, uint64_t length,
                                       struct stream_writer **writer);
@@ -113,6 +119,9 @@ struct stream_range stream_writer_range(const struct stream_writer *writer);
  * A failed sync is a panic: the kernel may have dropped the bytes.
  */
 void stream_writer_sync(struct stream_writer *writer, void (*done)(void *arg), void *arg);
+
+/* In a stream by step: do what the syncers would do for all writers that wait at this moment. */
+void stream_step(struct stream *stream);
 
 /* The range is owned by durable metadata now.  Frees the writer. */
 void stream_writer_commit(struct stream_writer *writer);
@@ -148,8 +157,14 @@ void stream_unpin(struct stream_pin *pin);
  */
 MUST_CHECK enum err stream_read(struct stream_pin *pin, uint64_t offset, void *buf, size_t len);
 
-/* For sendfile: the extent's descriptor, owned by the pin, or -1; and the payload's offset. */
-int stream_pin_descriptor(const struct stream_pin *pin, uint64_t *file_offset);
+/*
+ * For sendfile, which checks nothing: the extent's descriptor, owned by the pin, and where in it
+ * the `len` (not 0) bytes from `offset` on are.  -1 unless stream_read has found every block of
+ * them good a short while ago and the file has not been written to since (verified.c): they are to
+ * be read then.
+ */
+int stream_pin_descriptor(struct stream_pin *pin, uint64_t offset, uint64_t len,
+                          uint64_t *file_offset);
 
 /* --- reclaiming: for the partition layer's reclaimer thread alone --- */
 
@@ -200,6 +215,9 @@ void stream_mark_settled(struct stream *stream, uint64_t extent_id);
 bool stream_unlink(struct stream *stream, uint64_t extent_id);
 
 /* --- checking --- */
+
+/* The path of an extent's file, from the io's directory, with its NUL. */
+void stream_extent_path(uint64_t extent_id, char path[STREAM_PATH_BYTES]);
 
 /* Whether a range, as metadata names it, can be one. */
 bool stream_range_is_valid(const struct stream_range *range);

@@ -3,13 +3,20 @@
  * as they were written, whether bytes were given back.  Nothing is changed.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "stream/stream_internal.h"
 
 enum {
     CHECK_BYTES = 1024 * 1024, /* read at once; whole blocks */
 };
+
+void stream_extent_path(uint64_t extent_id, char path[STREAM_PATH_BYTES])
+{
+    extent__path(extent_id, path);
+}
 
 bool stream_range_is_valid(const struct stream_range *range)
 {
@@ -18,13 +25,13 @@ bool stream_range_is_valid(const struct stream_range *range)
 
 void stream_each_extent(struct stream *stream, void (*fn)(void *arg, uint64_t extent_id), void *arg)
 {
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     size_t count = 0;
     uint64_t *ids = stream__alloc((stream->extent_count + 1) * sizeof(*ids));
     for (size_t i = 0; i < stream->bucket_count; i++)
         for (struct extent *extent = stream->buckets[i]; extent != NULL; extent = extent->next)
             ids[count++] = extent->id;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     for (size_t i = 0; i < count; i++)
         fn(arg, ids[i]);
     free(ids);
@@ -48,10 +55,29 @@ enum err stream_extent_size(struct stream *stream, uint64_t extent_id, uint64_t 
     const enum err err = use_open(stream, extent_id, &extent);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     *size_bytes = extent->size_bytes;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     extent__release(stream, extent);
+    return OK;
+}
+
+/* The bytes between the trailer of a range and its end are zeroes. */
+static enum err check_padding(struct stream_pin *pin)
+{
+    const struct stream_range *range = &pin->range;
+    const uint64_t begin = range->offset + range->length + layout__table_bytes(range->length);
+    char padding[STREAM_ALIGN_BYTES];
+    const size_t len = (size_t)(layout__range_end(range) - begin);
+    assert(len <= sizeof(padding));
+    size_t got;
+    if (io_file_read(pin->extent->file, begin, padding, len, &got) != OK)
+        return ERR_IO;
+    for (size_t i = 0; i < got; i++)
+        if (padding[i] != 0)
+            return CORRUPT("extent %016" PRIx64 ": the bytes behind the range at %" PRIu64
+                           " are not as they were written",
+                           range->extent_id, range->offset);
     return OK;
 }
 
@@ -66,6 +92,8 @@ enum err stream_check(struct stream *stream, const struct stream_range *range)
         const uint64_t left = range->length - at;
         err = stream_read(pin, at, buf, left < CHECK_BYTES ? (size_t)left : CHECK_BYTES);
     }
+    if (err == OK)
+        err = check_padding(pin);
     free(buf);
     stream_unpin(pin);
     return err;

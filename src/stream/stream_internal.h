@@ -2,10 +2,10 @@
  * stream_internal.h - what the files of the stream layer share.
  *
  * Reading order: the layout of a range (layout.c), extents and their table (extent.c), guards
- * (guard.c), writers (stream_writer.c), syncers (syncer.c), pins (stream_pin.c), reclaiming
- * (stream_reclaim.c), opening and closing (stream.c).
+ * (guard.c), writers (stream_writer.c), syncers (syncer.c), pins (stream_pin.c), blocks that are
+ * known to be good (verified.c), reclaiming (stream_reclaim.c), opening and closing (stream.c).
  *
- * Locks, outermost first:
+ * Locks, outermost first (the list of all is base/lock_order.def):
  *   stream->growing   held while a shared extent is made, disk calls included; writers alone
  *   stream->lock      the table of extents, their counts, pins and open files; never held
  *                     during a disk call, so whoever only reads waits for no disk
@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/mutex.h"
 #include "base/slice.h"
 #include "stream/stream.h"
 
@@ -58,7 +59,7 @@ void *stream__alloc(size_t size_bytes);
 /* --- extent.c --- */
 
 enum {
-    EXTENT_PATH_BYTES = 32,
+    EXTENT_PATH_BYTES = STREAM_PATH_BYTES,
     EXTENT_IDLE_MAX = 128, /* files kept open that nobody uses */
 };
 
@@ -80,6 +81,14 @@ enum extent_state {
     EXTENT_GONE,
 };
 
+/* Blocks of an extent that were compared with their checksums; see verified.c. */
+struct verified {
+    uint64_t *words; /* a bit for each page that such a block begins at; NULL: none */
+    size_t word_count;
+    uint64_t stamp; /* of the file, before the first of them was read */
+    int64_t since;  /* when that was, in ticks */
+};
+
 struct extent {
     /* set at creation, then constant */
     uint64_t id;
@@ -96,7 +105,8 @@ struct extent {
     struct stream_pin *pins;
     struct extent *idle_newer; /* links of the idle list, while there is no user */
     struct extent *idle_older;
-    bool punched; /* holes were made since the latest sync for them */
+    bool punched;             /* holes were made since the latest sync for them */
+    struct verified verified; /* empty while the file is not open */
 
     /* the thread of its syncer only */
     bool name_durable;
@@ -141,9 +151,9 @@ struct guard {
     _Atomic uint64_t reader_count[2]; /* per bucket */
     _Atomic bool waiting;             /* a barrier wants to hear of an empty bucket */
 
-    pthread_mutex_t barrier; /* one barrier at a time */
-    pthread_mutex_t lock;    /* for `emptied` */
-    pthread_cond_t emptied;
+    struct mutex barrier; /* one barrier at a time */
+    struct mutex lock;    /* for `emptied` */
+    struct condvar emptied;
 };
 
 void guard__init(struct guard *guard);
@@ -167,14 +177,17 @@ struct syncer {
     pthread_t thread;
 
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    struct mutex lock;
+    struct condvar wake;
     struct stream_writer *first; /* waiting, oldest first */
     struct stream_writer *last;
     bool stopping;
 };
 
 void syncer__start(struct syncer *syncer, struct stream *stream);
+
+/* Serve all that wait, in the calling thread: of a syncer that has no thread. */
+void syncer__step(struct syncer *syncer);
 
 /* Nothing waits.  Returns when the thread has ended. */
 void syncer__stop(struct syncer *syncer);
@@ -201,6 +214,7 @@ struct stream_writer {
 
     uint64_t accepted_bytes; /* of the payload, by append */
     uint64_t written_bytes;  /* of the payload, to the file; the rest is in `buffer` */
+    uint64_t promised_bytes; /* of the range, that are not written yet; see base/space.h */
     uint64_t behind_bytes;   /* of the payload, whose writing out has been started */
     char *buffer;            /* collects small appends; NULL until one comes */
     size_t buffered_bytes;   /* less than STREAM_BLOCK_BYTES */
@@ -212,6 +226,25 @@ struct stream_writer {
     void (*done)(void *arg);
     void *arg;
 };
+
+/* --- verified.c: all but the last take stream->lock --- */
+
+/* Some blocks of a range, at least one.  A value. */
+struct block_span {
+    uint64_t first;
+    uint64_t count;
+};
+
+/* These blocks were read and are good; `stamp` is the file's from before that. */
+void verified__add(struct stream *stream, struct extent *extent, const struct stream_range *range,
+                   const struct block_span *span, uint64_t stamp);
+
+/* Whether all of them were found good lately, in a file with this stamp. */
+bool verified__has(struct stream *stream, struct extent *extent, const struct stream_range *range,
+                   const struct block_span *span, uint64_t stamp);
+
+/* Under stream->lock, or when nobody else can see it. */
+void verified__forget(struct verified *verified);
 
 /* --- stream_pin.c --- */
 
@@ -241,10 +274,10 @@ struct stream {
     struct clock *clock;
     struct stream_options options;
 
-    pthread_mutex_t growing;
+    struct mutex growing;
 
     /* under lock */
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct extent **buckets; /* a power of two of them */
     size_t bucket_count;
     size_t extent_count;

@@ -6,7 +6,8 @@
  *
  * Checksums are per block of STREAM_BLOCK_BYTES.  Whole blocks are read into the caller's buffer
  * and checked there; a part of a block is copied out of a scratch block, which is kept, so that
- * many small reads of one block cost one.
+ * many small reads of one block cost one.  What was found good is remembered for a while
+ * (verified.c): only such blocks may be sent without being read.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@ bool stream__is_pinned(const struct extent *extent, uint64_t begin, uint64_t end
 /* Link the pin into the list of its extent, if there is such an extent. */
 static bool pin_link(struct stream *stream, struct stream_pin *pin)
 {
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     struct extent *extent = extent__use_locked(stream, pin->range.extent_id);
     if (extent != NULL) {
         pin->extent = extent;
@@ -42,19 +43,19 @@ static bool pin_link(struct stream *stream, struct stream_pin *pin)
             pin->next->link = &pin->next;
         extent->pins = pin;
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     return extent != NULL;
 }
 
 void stream_unpin(struct stream_pin *pin)
 {
     struct stream *stream = pin->stream;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(*pin->link == pin);
     *pin->link = pin->next;
     if (pin->next != NULL)
         pin->next->link = pin->link;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     extent__release(stream, pin->extent);
     free(pin->table);
     free(pin->scratch);
@@ -66,9 +67,9 @@ static enum err pin_open(struct stream *stream, struct stream_pin *pin)
     const enum err err = extent__open(stream, pin->extent);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     const uint64_t size_bytes = pin->extent->size_bytes;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (layout__range_end(&pin->range) > size_bytes)
         return CORRUPT("extent %016" PRIx64 " of %" PRIu64
                        " bytes ends before the range at %" PRIu64,
@@ -99,10 +100,24 @@ enum err stream_pin(struct stream *stream, const struct stream_range *range,
     return OK;
 }
 
-int stream_pin_descriptor(const struct stream_pin *pin, uint64_t *file_offset)
+int stream_pin_descriptor(struct stream_pin *pin, uint64_t offset, uint64_t len,
+                          uint64_t *file_offset)
 {
-    *file_offset = pin->range.offset;
-    return io_file_descriptor(pin->extent->file);
+    assert(len > 0);
+    assert(offset < pin->range.length);
+    assert(len <= pin->range.length - offset);
+    const int descriptor = io_file_descriptor(pin->extent->file);
+    const uint64_t first = offset / STREAM_BLOCK_BYTES;
+    const struct block_span span = {
+        .first = first,
+        .count = (offset + len - 1) / STREAM_BLOCK_BYTES - first + 1,
+    };
+    uint64_t stamp;
+    if (descriptor < 0 || io_file_stamp(pin->extent->file, &stamp) != OK ||
+        !verified__has(pin->stream, pin->extent, &pin->range, &span, stamp))
+        return -1;
+    *file_offset = pin->range.offset + offset;
+    return descriptor;
 }
 
 /* --- reading --- */
@@ -148,12 +163,10 @@ static size_t pin_block_bytes(const struct stream_pin *pin, uint64_t block)
     return left < STREAM_BLOCK_BYTES ? (size_t)left : STREAM_BLOCK_BYTES;
 }
 
-/* Read `len` bytes, which are whole blocks, from block `block` on, and check them. */
-static enum err pin_read_blocks(const struct stream_pin *pin, uint64_t block, char *buf, size_t len)
+/* Compare `len` bytes, which are the whole blocks from `block` on, with their checksums. */
+static enum err pin_check_blocks(const struct stream_pin *pin, uint64_t block, const char *buf,
+                                 size_t len)
 {
-    const enum err err = pin_read_exactly(pin, block * STREAM_BLOCK_BYTES, buf, len);
-    if (err != OK)
-        return err;
     for (size_t at = 0; at < len; block++) {
         const size_t block_bytes = pin_block_bytes(pin, block);
         assert(block_bytes <= len - at);
@@ -165,6 +178,25 @@ static enum err pin_read_blocks(const struct stream_pin *pin, uint64_t block, ch
         at += block_bytes;
     }
     return OK;
+}
+
+/* Read `len` bytes, which are whole blocks, from block `block` on, and check them. */
+static enum err pin_read_blocks(const struct stream_pin *pin, uint64_t block, char *buf, size_t len)
+{
+    /* Where there is no descriptor nothing is sent without being read, and a range of one block is
+       not worth sending another way than it was read. */
+    uint64_t stamp = 0;
+    const bool noted = pin->range.length > STREAM_BLOCK_BYTES &&
+                       io_file_descriptor(pin->extent->file) >= 0 &&
+                       io_file_stamp(pin->extent->file, &stamp) == OK;
+    enum err err = pin_read_exactly(pin, block * STREAM_BLOCK_BYTES, buf, len);
+    if (err == OK)
+        err = pin_check_blocks(pin, block, buf, len);
+    if (err == OK && noted) {
+        const struct block_span span = { .first = block, .count = layout__block_count(len) };
+        verified__add(pin->stream, pin->extent, &pin->range, &span, stamp);
+    }
+    return err;
 }
 
 static enum err pin_load_scratch(struct stream_pin *pin, uint64_t block)

@@ -25,7 +25,7 @@ struct extent_ids {
 static struct extent_ids pick_extents(struct stream *stream, bool (*wanted)(struct extent *))
 {
     struct extent_ids picked = { 0 };
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     picked.ids = stream__alloc((stream->extent_count + 1) * sizeof(*picked.ids));
     for (size_t i = 0; i < stream->bucket_count; i++) {
         for (struct extent *extent = stream->buckets[i]; extent != NULL; extent = extent->next) {
@@ -33,7 +33,7 @@ static struct extent_ids pick_extents(struct stream *stream, bool (*wanted)(stru
                 picked.ids[picked.count++] = extent->id;
         }
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     return picked;
 }
 
@@ -65,16 +65,16 @@ static enum err reclaim_used(struct stream *stream, struct extent *extent,
     enum err err = extent__open(stream, extent);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     const bool whole = is_whole_extent(extent, range);
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (whole)
         return extent__unlink(stream, extent);
 
     err = io_file_punch(extent->file, range->offset, stream_allocated_bytes(range->length));
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     extent->punched = true;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     return err;
 }
 
@@ -85,11 +85,11 @@ bool stream_reclaim(struct stream *stream, const struct stream_range *range)
                       range->extent_id, range->length, range->offset);
         return true;
     }
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     struct extent *extent = extent__use_locked(stream, range->extent_id);
     const bool pinned =
         extent != NULL && stream__is_pinned(extent, range->offset, layout__range_end(range));
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (extent == NULL)
         return true;
 
@@ -120,10 +120,10 @@ enum err stream_reclaim_sync(struct stream *stream)
     }
     free(punched.ids);
 
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     const bool unlinked = stream->unlinked;
     stream->unlinked = false;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (unlinked)
         extent__sync_names(stream);
     return err;
@@ -142,9 +142,9 @@ void stream_each_unsettled(struct stream *stream,
         uint64_t size_bytes = 0;
         const enum err err = extent__open(stream, extent);
         if (err == OK) {
-            pthread_mutex_lock(&stream->lock);
+            mutex_lock(&stream->lock);
             size_bytes = extent->size_bytes;
-            pthread_mutex_unlock(&stream->lock);
+            mutex_unlock(&stream->lock);
         }
         extent__release(stream, extent);
         /* What cannot be opened now is offered again at the next call. */
@@ -159,10 +159,10 @@ void stream_mark_settled(struct stream *stream, uint64_t extent_id)
     struct extent *extent = extent__use(stream, extent_id);
     if (extent == NULL)
         return;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     if (is_unsettled(extent))
         extent->state = EXTENT_SETTLED;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     extent__release(stream, extent);
 }
 
@@ -171,10 +171,10 @@ bool stream_unlink(struct stream *stream, uint64_t extent_id)
     struct extent *extent = extent__use(stream, extent_id);
     if (extent == NULL)
         return true;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     const bool busy =
         extent->pins != NULL || extent->writer_count > 0 || extent->state == EXTENT_FILLING;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     const bool done = !busy && extent__unlink(stream, extent) == OK;
     extent__release(stream, extent);
     return done;
@@ -216,7 +216,7 @@ static struct span *spans_to_keep(struct stream *stream, const struct extent *ex
                                   size_t *span_count)
 {
     size_t pin_count = 0;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     for (const struct stream_pin *pin = extent->pins; pin != NULL; pin = pin->next)
         pin_count++;
     struct span *spans = stream__alloc((range_count + pin_count + 1) * sizeof(*spans));
@@ -224,7 +224,7 @@ static struct span *spans_to_keep(struct stream *stream, const struct extent *ex
     for (const struct stream_pin *pin = extent->pins; pin != NULL; pin = pin->next)
         spans[count++] =
             (struct span){ .begin = pin->range.offset, .end = layout__range_end(&pin->range) };
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
 
     for (size_t i = 0; i < range_count; i++)
         spans[count++] =
@@ -258,11 +258,11 @@ static enum err settle_used(struct stream *stream, struct extent *extent,
     enum err err = extent__open(stream, extent);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(extent->state == EXTENT_FULL || extent->state == EXTENT_SETTLED);
     assert(extent->writer_count == 0);
     const uint64_t size_bytes = extent->size_bytes;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     err = check_ranges(extent->id, size_bytes, ranges, range_count);
     if (err != OK)
         return err;
@@ -277,10 +277,10 @@ static enum err settle_used(struct stream *stream, struct extent *extent,
         if (err == OK) {
             /* The caller records that this extent is settled: its holes are durable then. */
             extent__sync(extent);
-            pthread_mutex_lock(&stream->lock);
+            mutex_lock(&stream->lock);
             extent->size_bytes = *length;
             extent->state = EXTENT_SETTLED;
-            pthread_mutex_unlock(&stream->lock);
+            mutex_unlock(&stream->lock);
         }
     }
     free(spans);

@@ -19,8 +19,9 @@
 #include "stream/stream_internal.h"
 
 enum {
-    /* Often enough that a sync finds little to do, seldom enough to be cheap. */
-    WRITE_BEHIND_BYTES = 8 * 1024 * 1024,
+    /* Often enough that a sync finds little to do, seldom enough to be cheap.  A shorter payload is
+       left to its sync, which takes several of them in one go. */
+    WRITE_BEHIND_BYTES = 1024 * 1024,
 };
 
 /* --- reserving --- */
@@ -41,7 +42,7 @@ static void reserve_locked(struct stream_writer *writer, struct extent *extent)
 static bool reserve_shared(struct stream *stream, struct stream_writer *writer)
 {
     struct extent *full = NULL;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     struct extent *extent = stream->filling;
     if (extent != NULL) {
         reserve_locked(writer, extent);
@@ -51,7 +52,7 @@ static bool reserve_shared(struct stream *stream, struct stream_writer *writer)
             full = extent;
         }
     }
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (full != NULL)
         extent__release(stream, full);
     return extent != NULL;
@@ -61,20 +62,20 @@ static bool reserve_shared(struct stream *stream, struct stream_writer *writer)
 static enum err grow_shared(struct stream *stream)
 {
     enum err err = OK;
-    pthread_mutex_lock(&stream->growing);
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->growing);
+    mutex_lock(&stream->lock);
     const bool missing = stream->filling == NULL;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     if (missing) {
         struct extent *extent;
         err = extent__create(stream, false, &extent);
         if (err == OK) {
-            pthread_mutex_lock(&stream->lock);
+            mutex_lock(&stream->lock);
             stream->filling = extent; /* which stays its user */
-            pthread_mutex_unlock(&stream->lock);
+            mutex_unlock(&stream->lock);
         }
     }
-    pthread_mutex_unlock(&stream->growing);
+    mutex_unlock(&stream->growing);
     return err;
 }
 
@@ -84,10 +85,10 @@ static enum err reserve_dedicated(struct stream *stream, struct stream_writer *w
     const enum err err = extent__create(stream, true, &extent);
     if (err != OK)
         return err;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     reserve_locked(writer, extent);
     extent->state = EXTENT_FULL;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
     extent__release(stream, extent);
     return OK;
 }
@@ -110,7 +111,13 @@ enum err stream_writer_new(struct stream *stream, uint64_t length, struct stream
     struct stream_writer *made = stream__alloc(sizeof(*made));
     made->stream = stream;
     made->range.length = length;
-    const enum err err = reserve(stream, made);
+    made->promised_bytes = stream_allocated_bytes(length);
+    enum err err = ERR_NO_SPACE;
+    if (space_promise(stream->options.space, made->promised_bytes)) {
+        err = reserve(stream, made);
+        if (err != OK)
+            space_fulfil(stream->options.space, made->promised_bytes);
+    }
     if (err != OK) {
         free(made);
         return err;
@@ -146,6 +153,14 @@ static void writer_checksum(struct stream_writer *writer, struct slice bytes)
     }
 }
 
+/* Have the disk begin with what was written of the range, up to `end`. */
+static void write_behind(struct stream_writer *writer, uint64_t end)
+{
+    io_file_write_behind(writer->extent->file, writer->range.offset + writer->behind_bytes,
+                         end - writer->behind_bytes);
+    writer->behind_bytes = end;
+}
+
 /* The next bytes of the payload, to the file. */
 static enum err writer_write(struct stream_writer *writer, struct slice bytes)
 {
@@ -154,11 +169,10 @@ static enum err writer_write(struct stream_writer *writer, struct slice bytes)
     if (err != OK)
         return err;
     writer->written_bytes += bytes.len;
-    const uint64_t pending = writer->written_bytes - writer->behind_bytes;
-    if (pending >= WRITE_BEHIND_BYTES) {
-        io_file_write_behind(file, writer->range.offset + writer->behind_bytes, pending);
-        writer->behind_bytes = writer->written_bytes;
-    }
+    writer->promised_bytes -= bytes.len;
+    space_fulfil(writer->stream->options.space, bytes.len);
+    if (writer->written_bytes - writer->behind_bytes >= WRITE_BEHIND_BYTES)
+        write_behind(writer, writer->written_bytes);
     return OK;
 }
 
@@ -230,6 +244,8 @@ enum err stream_writer_finish(struct stream_writer *writer)
         writer->state = WRITER_FAILED;
         return err;
     }
+    if (writer->range.length >= WRITE_BEHIND_BYTES)
+        write_behind(writer, stream_allocated_bytes(writer->range.length));
     free(writer->buffer);
     free(writer->table);
     writer->buffer = NULL;
@@ -255,10 +271,11 @@ void stream_writer_sync(struct stream_writer *writer, void (*done)(void *arg), v
 static void writer_free(struct stream_writer *writer)
 {
     struct stream *stream = writer->stream;
-    pthread_mutex_lock(&stream->lock);
+    mutex_lock(&stream->lock);
     assert(writer->extent->writer_count > 0);
     writer->extent->writer_count--;
-    pthread_mutex_unlock(&stream->lock);
+    mutex_unlock(&stream->lock);
+    space_fulfil(stream->options.space, writer->promised_bytes);
     extent__release(stream, writer->extent);
     free(writer->buffer);
     free(writer->table);

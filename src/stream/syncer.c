@@ -50,59 +50,73 @@ static struct stream_writer *syncer_serve(struct syncer *syncer, struct stream_w
     return others;
 }
 
+/* Under lock, which is let go of meanwhile: serve all that wait at this moment. */
+static void serve_waiting(struct syncer *syncer)
+{
+    struct stream_writer *batch = syncer->first;
+    syncer->first = NULL;
+    syncer->last = NULL;
+    mutex_unlock(&syncer->lock);
+    while (batch != NULL)
+        batch = syncer_serve(syncer, batch);
+    mutex_lock(&syncer->lock);
+}
+
 static void *syncer_run(void *arg)
 {
     struct syncer *syncer = arg;
-    pthread_mutex_lock(&syncer->lock);
+    mutex_lock(&syncer->lock);
     for (;;) {
         while (syncer->first == NULL && !syncer->stopping)
-            pthread_cond_wait(&syncer->wake, &syncer->lock);
+            condvar_wait(&syncer->wake, &syncer->lock);
         if (syncer->first == NULL)
             break;
-        struct stream_writer *batch = syncer->first;
-        syncer->first = NULL;
-        syncer->last = NULL;
-        pthread_mutex_unlock(&syncer->lock);
-        while (batch != NULL)
-            batch = syncer_serve(syncer, batch);
-        pthread_mutex_lock(&syncer->lock);
+        serve_waiting(syncer);
     }
-    pthread_mutex_unlock(&syncer->lock);
+    mutex_unlock(&syncer->lock);
     return NULL;
+}
+
+void syncer__step(struct syncer *syncer)
+{
+    mutex_lock(&syncer->lock);
+    serve_waiting(syncer);
+    mutex_unlock(&syncer->lock);
 }
 
 void syncer__start(struct syncer *syncer, struct stream *stream)
 {
     *syncer = (struct syncer){ .stream = stream };
-    pthread_mutex_init(&syncer->lock, NULL);
-    pthread_cond_init(&syncer->wake, NULL);
-    if (pthread_create(&syncer->thread, NULL, syncer_run, syncer) != 0)
+    mutex_init(&syncer->lock, LOCK_STREAM_SYNCER);
+    condvar_init(&syncer->wake);
+    if (!stream->options.by_step && pthread_create(&syncer->thread, NULL, syncer_run, syncer) != 0)
         panic("no thread for the syncer");
 }
 
 void syncer__stop(struct syncer *syncer)
 {
-    pthread_mutex_lock(&syncer->lock);
+    mutex_lock(&syncer->lock);
     assert(syncer->first == NULL);
     syncer->stopping = true;
-    pthread_cond_signal(&syncer->wake);
-    pthread_mutex_unlock(&syncer->lock);
-    pthread_join(syncer->thread, NULL);
-    pthread_cond_destroy(&syncer->wake);
-    pthread_mutex_destroy(&syncer->lock);
+    condvar_signal(&syncer->wake);
+    mutex_unlock(&syncer->lock);
+    if (!syncer->stream->options.by_step)
+        pthread_join(syncer->thread, NULL);
+    condvar_release(&syncer->wake);
+    mutex_release(&syncer->lock);
 }
 
 void syncer__add(struct syncer *syncer, struct stream_writer *writer)
 {
     assert(writer->state == WRITER_SYNCING);
     assert(writer->next == NULL);
-    pthread_mutex_lock(&syncer->lock);
+    mutex_lock(&syncer->lock);
     assert(!syncer->stopping);
     if (syncer->last == NULL)
         syncer->first = writer;
     else
         syncer->last->next = writer;
     syncer->last = writer;
-    pthread_cond_signal(&syncer->wake);
-    pthread_mutex_unlock(&syncer->lock);
+    condvar_signal(&syncer->wake);
+    mutex_unlock(&syncer->lock);
 }

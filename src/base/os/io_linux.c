@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -120,6 +121,16 @@ static enum err linux_list(struct io *io, const char *path, void (*fn)(void *arg
     }
     closedir(dir);
     return err;
+}
+
+static enum err linux_space(struct io *io, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    struct statvfs status;
+    if (fstatvfs(linux_of(io)->dir_fd, &status) != 0)
+        return linux_error("statvfs", ".");
+    *free_bytes = (uint64_t)status.f_bavail * status.f_frsize;
+    *total_bytes = (uint64_t)status.f_blocks * status.f_frsize;
+    return OK;
 }
 
 static enum err linux_file_open(struct io *io, const char *path, enum io_open_mode mode,
@@ -246,6 +257,17 @@ static enum err linux_file_size(struct io_file *file, uint64_t *size_bytes)
     return OK;
 }
 
+static enum err linux_file_stamp(struct io_file *file, uint64_t *stamp)
+{
+    const struct linux_file *opened = linux_file_of(file);
+    struct stat status;
+    if (fstat(opened->fd, &status) != 0)
+        return linux_error("stat", opened->path);
+    *stamp =
+        (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec;
+    return OK;
+}
+
 static int linux_file_descriptor(const struct io_file *file)
 {
     assert(file->ops == &linux_ops);
@@ -266,6 +288,7 @@ static const struct io_ops linux_ops = {
     .rename = linux_rename,
     .sync_dir = linux_sync_dir,
     .list = linux_list,
+    .space = linux_space,
     .file_open = linux_file_open,
     .file_close = linux_file_close,
     .file_write = linux_file_write,
@@ -275,6 +298,7 @@ static const struct io_ops linux_ops = {
     .file_punch = linux_file_punch,
     .file_truncate = linux_file_truncate,
     .file_size = linux_file_size,
+    .file_stamp = linux_file_stamp,
     .file_descriptor = linux_file_descriptor,
 };
 

@@ -17,7 +17,6 @@
  * Threads: one mutex guards everything of a disk.
  */
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "base/io.h"
 #include "base/io_ops.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -44,6 +44,7 @@ struct node {
     bool directory;
     uint64_t size_bytes;
     uint64_t synced_size_bytes;
+    uint64_t write_count; /* writes, holes and truncations */
     struct page *pages;
     size_t page_count;
     size_t *dirty_indexes;
@@ -68,7 +69,7 @@ struct memory_io {
     _Atomic uint64_t calls;
 
     /* under lock */
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct name *names; /* in the order they were made, so parents come first */
     uint64_t changes;
     uint64_t fail_at_call; /* 0: none */
@@ -393,9 +394,9 @@ static enum err mkdir_locked(struct memory_io *io, const char *path)
 static enum err memory_mkdir(struct io *io, const char *path)
 {
     struct memory_io *self = memory_of(io);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = mkdir_locked(self, path);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     return err;
 }
 
@@ -417,9 +418,9 @@ static enum err unlink_locked(struct memory_io *io, const char *path)
 static enum err memory_unlink(struct io *io, const char *path)
 {
     struct memory_io *self = memory_of(io);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = unlink_locked(self, path);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     return err;
 }
 
@@ -446,9 +447,9 @@ static enum err rename_locked(struct memory_io *io, const char *from, const char
 static enum err memory_rename(struct io *io, const char *from, const char *to)
 {
     struct memory_io *self = memory_of(io);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = rename_locked(self, from, to);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     return err;
 }
 
@@ -475,9 +476,9 @@ static enum err sync_dir_locked(struct memory_io *io, const char *path)
 static enum err memory_sync_dir(struct io *io, const char *path)
 {
     struct memory_io *self = memory_of(io);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = sync_dir_locked(self, path);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     return err;
 }
 
@@ -505,9 +506,9 @@ static enum err memory_list(struct io *io, const char *path,
     struct memory_io *self = memory_of(io);
     char **names = NULL;
     size_t count = 0;
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = list_locked(self, path, &names, &count);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     for (size_t i = 0; i < count; i++) {
         fn(arg, names[i]);
         free(names[i]);
@@ -544,9 +545,9 @@ static enum err memory_file_open(struct io *io, const char *path, enum io_open_m
 {
     struct memory_io *self = memory_of(io);
     struct node *node = NULL;
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const enum err err = open_locked(self, path, mode, &node);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     if (err != OK)
         return err;
 
@@ -559,10 +560,22 @@ static enum err memory_file_open(struct io *io, const char *path, enum io_open_m
 static void memory_file_close(struct io_file *file)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     node_unref(opened->io, opened->node);
-    pthread_mutex_unlock(&opened->io->lock);
+    mutex_unlock(&opened->io->lock);
     free(opened);
+}
+
+static enum err memory_space(struct io *io, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    struct memory_io *self = memory_of(io);
+    mutex_lock(&self->lock);
+    const uint64_t used = self->page_bytes;
+    mutex_unlock(&self->lock);
+    const uint64_t total = self->bytes_max == 0 ? UINT64_MAX : self->bytes_max;
+    *total_bytes = total;
+    *free_bytes = total == UINT64_MAX ? total : used < total ? total - used : 0;
+    return OK;
 }
 
 static bool is_full(const struct memory_io *io, size_t more)
@@ -573,7 +586,7 @@ static bool is_full(const struct memory_io *io, size_t more)
 static enum err memory_file_write(struct io_file *file, uint64_t offset, struct slice bytes)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     enum err err = memory_step(opened->io);
     if (err != OK)
         bytes = slice_head(bytes, bytes.len / 2);
@@ -582,7 +595,8 @@ static enum err memory_file_write(struct io_file *file, uint64_t offset, struct 
         err = ERR_NO_SPACE;
     }
     node_write(opened->io, opened->node, offset, bytes);
-    pthread_mutex_unlock(&opened->io->lock);
+    opened->node->write_count++;
+    mutex_unlock(&opened->io->lock);
     return err;
 }
 
@@ -590,22 +604,22 @@ static enum err memory_file_read(struct io_file *file, uint64_t offset, void *bu
                                  size_t *got)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     const enum err err = memory_step(opened->io);
     if (err == OK)
         *got = node_read(opened->node, offset, buf, len);
-    pthread_mutex_unlock(&opened->io->lock);
+    mutex_unlock(&opened->io->lock);
     return err;
 }
 
 static enum err memory_file_sync(struct io_file *file)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     const enum err err = memory_step(opened->io);
     if (err == OK)
         node_sync(opened->io, opened->node);
-    pthread_mutex_unlock(&opened->io->lock);
+    mutex_unlock(&opened->io->lock);
     return err;
 }
 
@@ -619,36 +633,47 @@ static void memory_file_write_behind(struct io_file *file, uint64_t offset, uint
 static enum err memory_file_punch(struct io_file *file, uint64_t offset, uint64_t len)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     const enum err err = memory_step(opened->io);
     if (err == OK)
         node_clear(opened->io, opened->node, offset, offset + len);
-    pthread_mutex_unlock(&opened->io->lock);
+    opened->node->write_count++;
+    mutex_unlock(&opened->io->lock);
     return err;
 }
 
 static enum err memory_file_truncate(struct io_file *file, uint64_t size_bytes)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     const enum err err = memory_step(opened->io);
     if (err == OK) {
         node_clear(opened->io, opened->node, size_bytes, UINT64_MAX);
         opened->node->size_bytes = size_bytes;
     }
-    pthread_mutex_unlock(&opened->io->lock);
+    opened->node->write_count++;
+    mutex_unlock(&opened->io->lock);
     return err;
 }
 
 static enum err memory_file_size(struct io_file *file, uint64_t *size_bytes)
 {
     struct memory_file *opened = memory_file_of(file);
-    pthread_mutex_lock(&opened->io->lock);
+    mutex_lock(&opened->io->lock);
     const enum err err = memory_step(opened->io);
     if (err == OK)
         *size_bytes = opened->node->size_bytes;
-    pthread_mutex_unlock(&opened->io->lock);
+    mutex_unlock(&opened->io->lock);
     return err;
+}
+
+static enum err memory_file_stamp(struct io_file *file, uint64_t *stamp)
+{
+    struct memory_file *opened = memory_file_of(file);
+    mutex_lock(&opened->io->lock);
+    *stamp = opened->node->write_count;
+    mutex_unlock(&opened->io->lock);
+    return OK;
 }
 
 static int memory_file_descriptor(const struct io_file *file)
@@ -661,7 +686,7 @@ static void memory_free(struct io *io)
 {
     struct memory_io *self = memory_of(io);
     names_free(self);
-    pthread_mutex_destroy(&self->lock);
+    mutex_release(&self->lock);
     free(self);
 }
 
@@ -672,6 +697,7 @@ static const struct io_ops memory_ops = {
     .rename = memory_rename,
     .sync_dir = memory_sync_dir,
     .list = memory_list,
+    .space = memory_space,
     .file_open = memory_file_open,
     .file_close = memory_file_close,
     .file_write = memory_file_write,
@@ -681,6 +707,7 @@ static const struct io_ops memory_ops = {
     .file_punch = memory_file_punch,
     .file_truncate = memory_file_truncate,
     .file_size = memory_file_size,
+    .file_stamp = memory_file_stamp,
     .file_descriptor = memory_file_descriptor,
 };
 
@@ -689,7 +716,7 @@ struct io *io_memory_new_untracked(uint64_t bytes_max)
     struct memory_io *self = must(calloc(1, sizeof(*self)));
     self->bytes_max = bytes_max;
     self->io.ops = &memory_ops;
-    pthread_mutex_init(&self->lock, NULL);
+    mutex_init(&self->lock, LOCK_BASE_DISK);
     return &self->io;
 }
 
@@ -812,9 +839,9 @@ struct io *io_memory_survivor(struct io *io, uint64_t seed)
     struct memory_io *self = memory_of(io);
     assert(self->tracked);
     struct io *left = io_memory_new_untracked(0);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     survive(self, memory_of(left), seed);
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     memory_of(left)->tracked = true;
     return left;
 }
@@ -823,22 +850,22 @@ void io_memory_power_cut(struct io *io, uint64_t seed)
 {
     struct memory_io *self = memory_of(io);
     struct io *left = io_memory_survivor(io, seed);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     names_free(self);
     assert(self->page_bytes == 0); /* an open file would still hold its pages */
     self->names = memory_of(left)->names;
     self->page_bytes = memory_of(left)->page_bytes;
     memory_of(left)->names = NULL;
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     io_free(left);
 }
 
 uint64_t io_memory_bytes(struct io *io)
 {
     struct memory_io *self = memory_of(io);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     const uint64_t bytes = self->page_bytes;
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
     return bytes;
 }
 
@@ -846,10 +873,10 @@ void io_memory_fail_at(struct io *io, uint64_t nth, enum err err)
 {
     struct memory_io *self = memory_of(io);
     assert(err != OK);
-    pthread_mutex_lock(&self->lock);
+    mutex_lock(&self->lock);
     self->fail_at_call = nth == 0 ? 0 : atomic_load(&self->calls) + nth;
     self->fail_with = err;
-    pthread_mutex_unlock(&self->lock);
+    mutex_unlock(&self->lock);
 }
 
 uint64_t io_memory_calls(const struct io *io)
