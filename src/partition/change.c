@@ -63,18 +63,25 @@ static struct engine_key key_in(const struct change *change, struct slice key)
 enum err change_get(struct change *change, struct slice key, struct slice *value)
 {
     const struct engine_key row = key_in(change, key);
-    return engine_group_get(change->group, &change->arena, &row, value);
+    enum err err;
+    if (read_memo_find(change->memo, &change->arena, &row, value, &err))
+        return err;
+    err = engine_group_get(change->group, &change->arena, &row, value);
+    read_memo_keep(change->memo, &row, err, err == OK ? *value : (struct slice){ 0 });
+    return err;
 }
 
 void change_put(struct change *change, struct slice key, struct slice value)
 {
     const struct engine_key row = key_in(change, key);
+    read_memo_forget(change->memo, &row);
     engine_group_put(change->group, &row, value);
 }
 
 void change_delete(struct change *change, struct slice key)
 {
     const struct engine_key row = key_in(change, key);
+    read_memo_forget(change->memo, &row);
     engine_group_delete(change->group, &row);
 }
 

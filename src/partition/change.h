@@ -14,9 +14,11 @@
 #include "base/slice.h"
 #include "partition/engine.h"
 #include "partition/range_list.h"
+#include "partition/read_memo.h"
 
 struct change {
     struct engine_group *group;
+    struct read_memo *memo;
     bool may_own; /* the store has a stream */
 
     /* the decision under way */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "partition/change.h"
 #include "partition/heap.h"
 #include "partition/system_row.h"
@@ -21,13 +22,14 @@ struct committer {
     /* set at start, then constant */
     struct clock *clock;
     struct reclaim *reclaim; /* or NULL */
+    struct row_cache *cache; /* or NULL */
     struct system_key tick_key;
     enum committer_mode mode;
     pthread_t thread;
 
     /* under lock; without a thread of its own, the lock is held while a group runs */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    struct mutex lock;
+    struct condvar wake;
     struct partition_update *first;
     struct partition_update *last;
     bool sleeping; /* the thread waits for `wake` */
@@ -75,6 +77,7 @@ static void decide(struct committer *committer, struct partition_update *update)
             break;
         change_undo(change);
     }
+    update->tick = committer->tick;
     if (update->err == OK)
         change_keep(change);
     else
@@ -114,6 +117,18 @@ static void note_space(struct committer *committer, enum err err)
     committer->no_space = no_space;
 }
 
+/* Tell the cache of rows about every partition that a group changes. */
+static void tell_cache(struct committer *committer, const struct partition_update *first,
+                       const struct partition_update *end,
+                       void (*tell)(struct row_cache *cache, uint64_t partition_hash))
+{
+    if (committer->cache == NULL)
+        return;
+    for (const struct partition_update *update = first; update != end; update = update->next)
+        if (update->err == OK)
+            tell(committer->cache, system_partition_hash(update->partition));
+}
+
 /*
  * Make the group durable.  When that fails, every update from the first that wrote something on
  * fails with it: those that said OK are not stored, and the others may have decided from what is
@@ -125,7 +140,9 @@ static void commit(struct committer *committer, struct partition_update *first_k
     struct change *change = &committer->change;
     if (first_kept != NULL) {
         system_put_number(change->group, &committer->tick_key, (uint64_t)committer->tick);
+        tell_cache(committer, first_kept, end, row_cache_begin);
         const enum err err = engine_group_commit(change->group, ENGINE_DURABLE);
+        tell_cache(committer, first_kept, end, row_cache_end);
         note_space(committer, err);
         if (err == OK)
             atomic_store_explicit(&committer->visible_tick, committer->tick, memory_order_release);
@@ -135,6 +152,7 @@ static void commit(struct committer *committer, struct partition_update *first_k
              update = update->next)
             update->err = err;
     }
+    read_memo_next_group(change->memo);
     range_list_clear(&change->owned);
     range_list_clear(&change->freed);
 }
@@ -162,16 +180,16 @@ static void run_group(struct committer *committer, struct partition_update *firs
 /* All that waits, oldest first; NULL when the committer is to stop and nothing is left. */
 static struct partition_update *take(struct committer *committer)
 {
-    pthread_mutex_lock(&committer->lock);
+    mutex_lock(&committer->lock);
     while (committer->first == NULL && !committer->stopping) {
         committer->sleeping = true;
-        pthread_cond_wait(&committer->wake, &committer->lock);
+        condvar_wait(&committer->wake, &committer->lock);
     }
     committer->sleeping = false;
     struct partition_update *first = committer->first;
     committer->first = NULL;
     committer->last = NULL;
-    pthread_mutex_unlock(&committer->lock);
+    mutex_unlock(&committer->lock);
     return first;
 }
 
@@ -192,7 +210,7 @@ static void *committer_main(void *arg)
 
 static void enqueue(struct committer *committer, struct partition_update *update)
 {
-    pthread_mutex_lock(&committer->lock);
+    mutex_lock(&committer->lock);
     if (committer->last == NULL)
         committer->first = update;
     else
@@ -203,8 +221,8 @@ static void enqueue(struct committer *committer, struct partition_update *update
     committer->sleeping = false;
     /* Under the lock: once the update is done its caller may close the store, and this with it. */
     if (wake)
-        pthread_cond_signal(&committer->wake);
-    pthread_mutex_unlock(&committer->lock);
+        condvar_signal(&committer->wake);
+    mutex_unlock(&committer->lock);
 }
 
 void committer_submit(struct committer *committer, struct partition_update *update)
@@ -212,17 +230,51 @@ void committer_submit(struct committer *committer, struct partition_update *upda
     assert(update->decide != NULL);
     assert(update->done != NULL);
     update->next = NULL;
-    if (committer->mode == COMMITTER_OWN_THREAD) {
+    if (committer->mode != COMMITTER_IN_CALLER) {
         enqueue(committer, update);
         return;
     }
     struct partition_update *rest;
-    pthread_mutex_lock(&committer->lock);
+    mutex_lock(&committer->lock);
     run_group(committer, update, &rest);
-    pthread_mutex_unlock(&committer->lock);
+    mutex_unlock(&committer->lock);
     assert(rest == NULL);
     /* Without the lock: `done` may submit the next update. */
     call_done(update, NULL);
+}
+
+/* The first `updates_max` of the queue, cut off from the rest. */
+static struct partition_update *take_some(struct committer *committer, size_t updates_max,
+                                          size_t *count)
+{
+    *count = 0;
+    mutex_lock(&committer->lock);
+    struct partition_update *first = committer->first;
+    struct partition_update *last = NULL;
+    for (struct partition_update *update = first; update != NULL && *count < updates_max;
+         update = update->next, ++*count)
+        last = update;
+    if (last != NULL) {
+        committer->first = last->next;
+        committer->last = committer->first == NULL ? NULL : committer->last;
+        last->next = NULL;
+    }
+    mutex_unlock(&committer->lock);
+    return *count == 0 ? NULL : first;
+}
+
+size_t committer_step(struct committer *committer, size_t updates_max)
+{
+    assert(committer->mode == COMMITTER_BY_STEP);
+    size_t count;
+    struct partition_update *first = take_some(committer, updates_max, &count);
+    while (first != NULL) {
+        struct partition_update *rest;
+        run_group(committer, first, &rest);
+        call_done(first, rest);
+        first = rest;
+    }
+    return count;
 }
 
 int64_t committer_visible_tick(const struct committer *committer)
@@ -235,6 +287,7 @@ struct committer *committer_new(const struct committer_options *options)
     struct committer *committer = heap_new(sizeof(*committer));
     committer->clock = options->clock;
     committer->reclaim = options->reclaim;
+    committer->cache = options->cache;
     committer->tick_key = system_key_tick(options->index);
     committer->mode = options->mode;
     /* Different committers disagree about different decisions. */
@@ -244,9 +297,10 @@ struct committer *committer_new(const struct committer_options *options)
        this one. */
     atomic_init(&committer->visible_tick, clock_tick(committer->clock));
     committer->change.group = engine_group_new(options->engine);
+    committer->change.memo = read_memo_new();
     committer->change.may_own = options->reclaim != NULL;
-    pthread_mutex_init(&committer->lock, NULL);
-    pthread_cond_init(&committer->wake, NULL);
+    mutex_init(&committer->lock, LOCK_PARTITION_COMMITTER);
+    condvar_init(&committer->wake);
     if (committer->mode == COMMITTER_OWN_THREAD) {
         if (pthread_create(&committer->thread, NULL, committer_main, committer) != 0)
             panic("cannot start a committer's thread");
@@ -262,18 +316,19 @@ void committer_free(struct committer *committer)
     if (committer == NULL)
         return;
     if (committer->mode == COMMITTER_OWN_THREAD) {
-        pthread_mutex_lock(&committer->lock);
+        mutex_lock(&committer->lock);
         committer->stopping = true;
-        pthread_mutex_unlock(&committer->lock);
-        pthread_cond_signal(&committer->wake);
+        mutex_unlock(&committer->lock);
+        condvar_signal(&committer->wake);
         pthread_join(committer->thread, NULL);
     }
     assert(committer->first == NULL);
     engine_group_free(committer->change.group);
+    read_memo_free(committer->change.memo);
     arena_release(&committer->change.arena);
     range_list_release(&committer->change.owned);
     range_list_release(&committer->change.freed);
-    pthread_cond_destroy(&committer->wake);
-    pthread_mutex_destroy(&committer->lock);
+    condvar_release(&committer->wake);
+    mutex_release(&committer->lock);
     free(committer);
 }

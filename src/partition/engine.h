@@ -77,6 +77,9 @@ struct engine_ops {
                            const struct engine_scan *scan);
     enum err (*next_partition)(struct engine *engine, struct engine_snapshot *snapshot,
                                struct arena *arena, struct slice after, struct slice *partition);
+    enum err (*checkpoint)(struct engine *engine, const char *path); /* or NULL */
+    enum err (*verify)(struct engine *engine, struct arena *arena, struct slice from,
+                       uint64_t bytes_max, struct slice *next, uint64_t *bytes); /* or NULL */
 
     struct engine_group *(*group_new)(struct engine *engine);
     void (*group_free)(struct engine_group *group);
@@ -151,6 +154,28 @@ MUST_CHECK static inline enum err engine_next_partition(struct engine *engine,
 {
     assert(snapshot != NULL);
     return engine->ops->next_partition(engine, snapshot, arena, after, partition);
+}
+
+/* All that is committed, and nothing else, as files of another database that begins at directory
+   `path`/meta; `path` is there and `path`/meta is not.  Groups may commit meanwhile.
+   ERR_NOT_IMPLEMENTED for an engine without files; ERR_IO, ERR_NO_SPACE. */
+MUST_CHECK static inline enum err engine_checkpoint(struct engine *engine, const char *path)
+{
+    return engine->ops->checkpoint == NULL ? ERR_NOT_IMPLEMENTED
+                                           : engine->ops->checkpoint(engine, path);
+}
+
+/* Read about `bytes_max` of rows from the place `from` on (empty: the first), as the disk has them.
+   `*next` is where to go on, in the arena, or empty at the end.  ERR_CORRUPT, ERR_IO. */
+MUST_CHECK static inline enum err engine_verify(struct engine *engine, struct arena *arena,
+                                                struct slice from, uint64_t bytes_max,
+                                                struct slice *next, uint64_t *bytes)
+{
+    *next = (struct slice){ 0 };
+    *bytes = 0;
+    return engine->ops->verify == NULL
+               ? OK
+               : engine->ops->verify(engine, arena, from, bytes_max, next, bytes);
 }
 
 static inline struct engine_group *engine_group_new(struct engine *engine)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition/range_list.h"
+#include "partition/settle.h"
 #include "partition/system_row.h"
 
 enum {
@@ -106,6 +107,13 @@ __attribute__((format(printf, 3, 4))) static void report(const struct inspection
     inspection->check->report(inspection->check->arg, range, words);
 }
 
+/* The fault that was reported is in what is known of a settled extent. */
+static void unsettle(const struct inspection *inspection, uint64_t extent_id)
+{
+    if (inspection->check->unsettle != NULL)
+        inspection->check->unsettle(inspection->check->arg, extent_id);
+}
+
 static struct cursor *scan_rows(const struct inspection *inspection,
                                 const struct system_key *prefix)
 {
@@ -195,12 +203,13 @@ static int compare_items(const void *a, const void *b)
 
 static enum err list_extents(const struct inspection *inspection, struct range_list *extents)
 {
-    stream_each_extent(inspection->stream, add_extent, extents);
     enum err err = add_extents_of_rows(inspection, SYSTEM_EXTENT, extents);
     if (err == OK)
         err = add_extents_of_rows(inspection, SYSTEM_OWNER, extents);
     if (err == OK)
         err = add_extents_of_rows(inspection, SYSTEM_FREED, extents);
+    if (inspection->stream != NULL)
+        stream_each_extent(inspection->stream, add_extent, extents);
     if (extents->count > 1)
         qsort(extents->items, extents->count, sizeof(*extents->items), compare_items);
     return err;
@@ -225,8 +234,10 @@ static enum err gather_row(const struct inspection *inspection, struct extent_fa
     struct slice value;
     const enum err err = engine_get(inspection->engine, inspection->snapshot, &arena, &row, &value);
     extent->has_row = err == OK && system_decode_extent(value, &extent->row) == OK;
-    if (err == OK && !extent->has_row)
+    if (err == OK && !extent->has_row) {
         report(inspection, NULL, "the row of extent %016" PRIx64 " is damaged", extent->id);
+        unsettle(inspection, extent->id);
+    }
     arena_release(&arena);
     return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -349,11 +360,13 @@ static void check_gap(const struct inspection *inspection, const struct extent_f
     if (err != OK)
         report(inspection, NULL, "extent %016" PRIx64 " cannot be read at %" PRIu64 ": %s",
                extent->id, begin, error_text(err));
-    else if (at < end)
+    else if (at < end) {
         report(inspection, NULL,
                "extent %016" PRIx64 " has bytes at %" PRIu64
                " that belong to nothing and were not given back",
                extent->id, at);
+        unsettle(inspection, extent->id);
+    }
 }
 
 static void check_gaps(const struct inspection *inspection, const struct extent_facts *extent)
@@ -374,16 +387,20 @@ static void check_gaps(const struct inspection *inspection, const struct extent_
 static void check_settled(const struct inspection *inspection, const struct extent_facts *extent)
 {
     const uint64_t live_bytes = allocated_bytes(&extent->live);
-    if (extent->row.live_bytes != live_bytes)
+    if (extent->row.live_bytes != live_bytes) {
         report(inspection, NULL,
                "extent %016" PRIx64 " has %" PRIu64 " live bytes, and its row says %" PRIu64,
                extent->id, live_bytes, extent->row.live_bytes);
+        unsettle(inspection, extent->id);
+    }
     if (!extent->has_file)
         return;
-    if (extent->row.length != extent->size_bytes)
+    if (extent->row.length != extent->size_bytes) {
         report(inspection, NULL,
                "extent %016" PRIx64 " has %" PRIu64 " bytes, and its row says %" PRIu64, extent->id,
                extent->size_bytes, extent->row.length);
+        unsettle(inspection, extent->id);
+    }
     /* Without live bytes it is removed as a whole. */
     if (extent->row.live_bytes > 0)
         check_gaps(inspection, extent);
@@ -426,6 +443,105 @@ static enum err check_extent(const struct inspection *inspection, uint64_t exten
     range_list_release(&extent.live);
     return err;
 }
+
+/* --- ranges, one by one --- */
+
+enum err inspect_next_range(struct engine *engine, const struct stream_range *from,
+                            struct stream_range *range)
+{
+    const struct system_key prefix = system_prefix(SYSTEM_OWNER);
+    const struct system_key first = system_prefix_range(SYSTEM_OWNER, from);
+    struct engine_scan scan = system_scan(&prefix);
+    scan.from = slice_make(first.bytes, first.len);
+    struct engine_snapshot *snapshot = engine_snapshot_new(engine);
+    struct cursor *cursor = engine_scan(engine, snapshot, &scan);
+    struct slice key;
+    struct slice value;
+    uint64_t owner;
+    enum err err;
+    /* A row that is none is for inspect_check to report. */
+    while ((err = cursor_next(cursor, &key, &value)) == OK)
+        if (system_decode_range(key, value, range, &owner) == OK)
+            break;
+    cursor_free(cursor);
+    engine_snapshot_free(engine, snapshot);
+    return err;
+}
+
+/* There is no way back in a cursor; halving what is left takes as many looks as an id has bits. */
+enum err inspect_last_range(struct engine *engine, struct stream_range *range)
+{
+    struct stream_range from = { 0 };
+    enum err err = inspect_next_range(engine, &from, range);
+    uint64_t low = err == OK ? range->extent_id : 0; /* there is one here */
+    uint64_t high = UINT64_MAX;                      /* there is none from here on */
+    while (err == OK && high - low > 1) {
+        struct stream_range found;
+        from.extent_id = low + (high - low) / 2;
+        err = inspect_next_range(engine, &from, &found);
+        if (err == OK) {
+            *range = found;
+            low = found.extent_id;
+        } else if (err == ERR_NOT_FOUND) {
+            high = from.extent_id;
+            err = OK;
+        }
+    }
+    return err;
+}
+
+/* --- extents by their rows --- */
+
+static enum err visit_extent(const struct inspection *inspection, uint64_t extent_id,
+                             enum err (*fn)(void *arg, const struct partition_extent *extent),
+                             void *arg)
+{
+    struct extent_facts facts = { .id = extent_id };
+    struct range_list live = { 0 };
+    enum err err = gather_row(inspection, &facts);
+    if (err == OK)
+        err = settle_list_live(inspection->engine, extent_id, &live);
+    if (err == OK)
+        err = fn(arg, &(struct partition_extent){
+                          .id = extent_id,
+                          .length = facts.has_row ? facts.row.length : 0,
+                          .ranges = live.items,
+                          .range_count = live.count,
+                      });
+    range_list_release(&live);
+    return err;
+}
+
+static void ignore_fault(void *arg, const struct stream_range *range, const char *words)
+{
+    (void)arg;
+    (void)range;
+    (void)words;
+}
+
+enum err inspect_each_extent(struct engine *engine,
+                             enum err (*fn)(void *arg, const struct partition_extent *extent),
+                             void *arg)
+{
+    /* Rows that are no rows are for inspect_check to report. */
+    struct partition_check check = { .report = ignore_fault };
+    const struct inspection inspection = {
+        .engine = engine,
+        .snapshot = engine_snapshot_new(engine),
+        .check = &check,
+    };
+    struct range_list extents = { 0 };
+    enum err err = list_extents(&inspection, &extents);
+    for (size_t i = 0; err == OK && i < extents.count; i++) {
+        if (i == 0 || extents.items[i - 1].extent_id != extents.items[i].extent_id)
+            err = visit_extent(&inspection, extents.items[i].extent_id, fn, arg);
+    }
+    range_list_release(&extents);
+    engine_snapshot_free(engine, inspection.snapshot);
+    return err;
+}
+
+/* --- all --- */
 
 enum err inspect_check(struct engine *engine, struct stream *stream, struct partition_check *check)
 {

@@ -35,6 +35,17 @@ MUST_CHECK enum err inspect_each_owner(struct engine *engine,
                                                   uint64_t owner),
                                        void *arg);
 
+/* The first range with an owner from `from` on, by extent and offset, as of now.  ERR_NOT_FOUND. */
+MUST_CHECK enum err inspect_next_range(struct engine *engine, const struct stream_range *from,
+                                       struct stream_range *range);
+
+/* The last one.  ERR_NOT_FOUND. */
+MUST_CHECK enum err inspect_last_range(struct engine *engine, struct stream_range *range);
+
+MUST_CHECK enum err
+inspect_each_extent(struct engine *engine,
+                    enum err (*fn)(void *arg, const struct partition_extent *extent), void *arg);
+
 MUST_CHECK enum err inspect_check(struct engine *engine, struct stream *stream,
                                   struct partition_check *check);
 

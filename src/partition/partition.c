@@ -12,17 +12,23 @@
 #include "partition/heap.h"
 #include "partition/inspect.h"
 #include "partition/memory/engine_memory.h"
+#include "partition/mend.h"
 #include "partition/reclaim.h"
 #include "partition/rocksdb/engine_rocksdb.h"
+#include "partition/row_cache.h"
 #include "partition/system_row.h"
 
 /* Set at open, then constant. */
 struct partition_store {
     struct engine *engine;
-    struct stream *stream;         /* or NULL */
-    struct reclaim *reclaim;       /* NULL without stream */
+    struct stream *stream;   /* or NULL */
+    struct reclaim *reclaim; /* NULL without stream */
+    struct row_cache *cache;
     struct committer **committers; /* at least one, but for a store that is only read */
     unsigned committer_count;
+    bool by_step;
+    void (*yield)(void *arg); /* by step, or NULL */
+    void *yield_arg;
 };
 
 /* --- opening --- */
@@ -48,6 +54,13 @@ static enum err raise_clock(struct engine *engine, struct clock *clock)
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static enum committer_mode mode_of(const struct partition_options *options)
+{
+    if (options->committers > 0)
+        return COMMITTER_OWN_THREAD;
+    return options->by_step ? COMMITTER_BY_STEP : COMMITTER_IN_CALLER;
+}
+
 static void start_committers(struct partition_store *store, const struct partition_options *options,
                              uint64_t contrary_seed)
 {
@@ -58,9 +71,10 @@ static void start_committers(struct partition_store *store, const struct partiti
             .engine = store->engine,
             .clock = options->clock,
             .reclaim = store->reclaim,
+            .cache = store->cache,
             .index = i,
             .contrary_seed = contrary_seed,
-            .mode = options->committers == 0 ? COMMITTER_IN_CALLER : COMMITTER_OWN_THREAD,
+            .mode = mode_of(options),
         };
         store->committers[i] = committer_new(&committer);
     }
@@ -85,6 +99,10 @@ static enum err store_open(struct engine *engine, const struct partition_options
     opened->engine = engine;
     opened->stream = options->stream;
     opened->reclaim = reclaim;
+    opened->by_step = mode_of(options) == COMMITTER_BY_STEP;
+    opened->yield = options->yield;
+    opened->yield_arg = options->yield_arg;
+    opened->cache = row_cache_new();
     if (!options->read_only)
         start_committers(opened, options, contrary_seed);
     *store = opened;
@@ -118,6 +136,7 @@ void partition_close(struct partition_store *store)
     free(store->committers);
     reclaim_close(store->reclaim);
     engine_close(store->engine);
+    row_cache_free(store->cache);
     free(store);
 }
 
@@ -142,6 +161,24 @@ void partition_update(struct partition_store *store, struct partition_update *up
     change_assert_outside();
     assert_name(update->partition);
     committer_submit(committer_of(store, system_partition_hash(update->partition)), update);
+}
+
+size_t partition_step(struct partition_store *store, size_t updates_max)
+{
+    change_assert_outside();
+    assert(store->committer_count == 1);
+    return committer_step(store->committers[0], updates_max);
+}
+
+bool partition_yield(struct partition_store *store)
+{
+    if (!store->by_step)
+        return false;
+    if (store->yield != NULL)
+        store->yield(store->yield_arg);
+    else
+        partition_step(store, 1);
+    return true;
 }
 
 uint64_t partition_reclaim(struct partition_store *store)
@@ -231,6 +268,25 @@ enum err partition_get(struct partition_store *store, struct arena *arena, struc
     return engine_get(store->engine, NULL, arena, &row, value);
 }
 
+enum err partition_get_often(struct partition_store *store, struct arena *arena,
+                             struct slice partition, struct slice key, struct slice *value)
+{
+    change_assert_outside();
+    assert_name(partition);
+    const struct engine_key row = { .partition = partition, .key = key };
+    const uint64_t hash = system_partition_hash(partition);
+    enum err err;
+    uint64_t stamp;
+    if (row_cache_find(store->cache, arena, &row, hash, value, &err, &stamp))
+        return err;
+    struct slice found = { 0 };
+    err = engine_get(store->engine, NULL, arena, &row, &found);
+    row_cache_keep(store->cache, &row, stamp, err, found);
+    if (err == OK)
+        *value = found;
+    return err;
+}
+
 /* --- marks --- */
 
 /* Names of partitions, in the order they were added; memory is an arena's. */
@@ -285,6 +341,72 @@ enum err partition_each_marked(struct partition_store *store,
     return err;
 }
 
+/* --- backing up --- */
+
+void partition_hold_space(struct partition_store *store)
+{
+    change_assert_outside();
+    if (store->reclaim != NULL)
+        reclaim_hold(store->reclaim);
+}
+
+void partition_free_space(struct partition_store *store)
+{
+    if (store->reclaim != NULL)
+        reclaim_let_go(store->reclaim);
+}
+
+enum err partition_checkpoint(struct partition_store *store, const char *path)
+{
+    change_assert_outside();
+    return engine_checkpoint(store->engine, path);
+}
+
+enum err partition_each_extent(struct partition_store *store,
+                               enum err (*fn)(void *arg, const struct partition_extent *extent),
+                               void *arg)
+{
+    change_assert_outside();
+    return inspect_each_extent(store->engine, fn, arg);
+}
+
+/* --- reading all --- */
+
+enum err partition_first_payload(struct partition_store *store, struct stream_range *range)
+{
+    change_assert_outside();
+    const struct stream_range from = { 0 };
+    return inspect_next_range(store->engine, &from, range);
+}
+
+enum err partition_last_payload(struct partition_store *store, struct stream_range *range)
+{
+    change_assert_outside();
+    return inspect_last_range(store->engine, range);
+}
+
+enum err partition_pin_next(struct partition_store *store, const struct stream_range *from,
+                            struct stream_range *range, struct stream_pin **pin)
+{
+    change_assert_outside();
+    assert(store->stream != NULL);
+    /* As in a view: what has an owner now is not reclaimed before the guard is left. */
+    const unsigned guard = stream_guard_enter(store->stream);
+    enum err err = inspect_next_range(store->engine, from, range);
+    if (err == OK)
+        err = stream_pin(store->stream, range, pin);
+    stream_guard_leave(store->stream, guard);
+    return err;
+}
+
+enum err partition_verify_rows(struct partition_store *store, struct arena *arena,
+                               struct slice from, uint64_t bytes_max, struct slice *next,
+                               uint64_t *bytes)
+{
+    change_assert_outside();
+    return engine_verify(store->engine, arena, from, bytes_max, next, bytes);
+}
+
 /* --- checking --- */
 
 enum err partition_each(struct partition_store *store,
@@ -315,6 +437,20 @@ enum err partition_check(struct partition_store *store, struct partition_check *
     change_assert_outside();
     assert(store->stream != NULL);
     return inspect_check(store->engine, store->stream, check);
+}
+
+enum err partition_check_payload(struct partition_store *store, const struct stream_range *range)
+{
+    change_assert_outside();
+    assert(store->stream != NULL);
+    return stream_check(store->stream, range);
+}
+
+enum err partition_repair(struct partition_store *store, const struct partition_repair *repairs,
+                          size_t count)
+{
+    change_assert_outside();
+    return mend_apply(store->engine, repairs, count);
 }
 
 /* --- cursors --- */

@@ -49,9 +49,12 @@ enum {
 };
 
 struct partition_options {
-    struct clock *clock;    /* kept; raised to the store's latest tick at open */
-    struct stream *stream;  /* kept; may be NULL when no payload is ever owned */
-    unsigned committers;    /* threads; 0 runs updates in the caller's thread (tests, simulation) */
+    struct clock *clock;   /* kept; raised to the store's latest tick at open */
+    struct stream *stream; /* kept; may be NULL when no payload is ever owned */
+    unsigned committers;   /* threads; 0 runs updates in the caller's thread (tests, simulation) */
+    bool by_step;          /* with `committers` 0: updates wait for partition_step (simulation) */
+    void (*yield)(void *arg); /* by step: see partition_yield; NULL: the oldest update is run */
+    void *yield_arg;
     uint64_t contrary_seed; /* memory engine: not 0 re-runs decisions at random */
     uint64_t cache_bytes;   /* rocksdb engine: block cache; 0 for the default */
     bool read_only;         /* rocksdb engine: the store is there and stays as it is; there are no
@@ -73,6 +76,23 @@ MUST_CHECK enum err partition_prepare_directory(const char *path, struct partiti
  *   ERR_NOT_FOUND   there is none at `path`
  */
 MUST_CHECK enum err partition_lock_directory(const char *path, struct partition_lock **lock);
+
+/* What a directory with the files of a store is. */
+enum partition_directory {
+    PARTITION_DIRECTORY_STORE,
+    PARTITION_DIRECTORY_BACKUP, /* the files of a store that nobody serves (backup/) */
+};
+
+/*
+ * Mark a directory as one of this format, durably: whatever is in it before is a store, or a
+ * backup, from then on.  partition_prepare_directory refuses a backup (ERR_FORMAT_UNKNOWN) and
+ * partition_lock_directory takes both.  ERR_IO, ERR_NO_SPACE.
+ */
+MUST_CHECK enum err partition_mark_directory(const char *path, enum partition_directory kind);
+
+/* What the directory is marked as; nothing is made or locked.
+   ERR_NOT_FOUND, ERR_FORMAT_UNKNOWN, ERR_IO. */
+MUST_CHECK enum err partition_directory_kind(const char *path, enum partition_directory *kind);
 
 /* Let go of the directory, after everything in it was closed.  NULL is fine. */
 void partition_lock_free(struct partition_lock *lock);
@@ -109,6 +129,9 @@ struct partition_update {
        ERR_NO_SPACE when it could not be written; nothing has changed then. */
     void (*done)(void *arg, enum err err);
 
+    /* result: the instant of the run that counts, also when it was refused */
+    int64_t tick;
+
     /* for the partition layer */
     struct partition_update *next;
     enum err err;
@@ -116,6 +139,14 @@ struct partition_update {
 
 /* Queue the update and return; `done` may be called before this returns. */
 void partition_update(struct partition_store *store, struct partition_update *update);
+
+/* In a store by step: run up to `updates_max` of the updates that wait, oldest first, as one group,
+   and call their `done`.  Returns how many it ran. */
+size_t partition_step(struct partition_store *store, size_t updates_max);
+
+/* Whoever waits for an update calls this until the update is done: in a store by step it lets the
+   others go on, which call partition_step sooner or later.  False: the store works by itself. */
+bool partition_yield(struct partition_store *store);
 
 /* The instant of this change, in ticks: later than that of every earlier change. */
 int64_t change_now(const struct change *change);
@@ -209,6 +240,12 @@ struct cursor *partition_view_scan_until(struct partition_view *view, struct sli
 MUST_CHECK enum err partition_get(struct partition_store *store, struct arena *arena,
                                   struct slice partition, struct slice key, struct slice *value);
 
+/* The same, for a key that nearly every request reads and few change, in a partition that is seldom
+   changed: the answer is kept for as long as it is the latest (row_cache.h). */
+MUST_CHECK enum err partition_get_often(struct partition_store *store, struct arena *arena,
+                                        struct slice partition, struct slice key,
+                                        struct slice *value);
+
 /*
  * Call `fn` for every partition that is marked at this moment, in no order that matters, until it
  * returns false.  `partition` is valid during the call.  `fn` may open views and submit updates;
@@ -240,6 +277,68 @@ void cursor_free(struct cursor *cursor);
  * ranges were given back.
  */
 uint64_t partition_reclaim(struct partition_store *store);
+
+/* --- backing up --- */
+
+/*
+ * From the return of partition_hold_space until partition_free_space nothing that any state of the
+ * store in between names is given back: its extents can be copied behind its back, those it writes
+ * to included.  What is let go of meanwhile is reclaimed afterwards.  Holds are counted.  A store
+ * that is only read holds anyway.
+ */
+void partition_hold_space(struct partition_store *store);
+void partition_free_space(struct partition_store *store);
+
+/*
+ * The rows of one moment, as a store of its own in directory `path`/meta: every update whose `done`
+ * was called before is in it, and of two updates of which one was done before the other was asked
+ * for, whatever their partitions, never only the later.  `path` is there, `path`/meta is not.
+ *   ERR_NOT_IMPLEMENTED   the store is in memory; ERR_IO, ERR_NO_SPACE
+ */
+MUST_CHECK enum err partition_checkpoint(struct partition_store *store, const char *path);
+
+/* An extent, as the rows have it.  A value; `ranges` is valid during the call. */
+struct partition_extent {
+    uint64_t id;
+    uint64_t length; /* of the file, when it is settled; 0 otherwise */
+    const struct stream_range
+        *ranges; /* that are owned or not yet reclaimed, in order, each once */
+    size_t range_count;
+};
+
+/*
+ * Call `fn` for each extent that rows are about, by its id, until it says other than OK, which is
+ * returned.  There are no updates meanwhile.  ERR_CORRUPT or ERR_IO.
+ */
+MUST_CHECK enum err
+partition_each_extent(struct partition_store *store,
+                      enum err (*fn)(void *arg, const struct partition_extent *extent), void *arg);
+
+/* --- reading all, while the store is used --- */
+
+/* The first and the last payload that has an owner now.  ERR_NOT_FOUND, ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err partition_first_payload(struct partition_store *store,
+                                            struct stream_range *range);
+MUST_CHECK enum err partition_last_payload(struct partition_store *store,
+                                           struct stream_range *range);
+
+/*
+ * Pin the first payload that has an owner now and is not before `from`, of which extent and offset
+ * count.
+ *   ERR_NOT_FOUND          there is none
+ *   ERR_CORRUPT, ERR_IO    it cannot be pinned; `*range` says which, and there is no pin
+ */
+MUST_CHECK enum err partition_pin_next(struct partition_store *store,
+                                       const struct stream_range *from, struct stream_range *range,
+                                       struct stream_pin **pin);
+
+/*
+ * Read about `bytes_max` of rows for their checksums, from the place `from` on (empty: the first).
+ * `*next` is the place to go on at, in the arena, or empty at the end.  ERR_CORRUPT, ERR_IO.
+ */
+MUST_CHECK enum err partition_verify_rows(struct partition_store *store, struct arena *arena,
+                                          struct slice from, uint64_t bytes_max, struct slice *next,
+                                          uint64_t *bytes);
 
 /* --- checking: while there are no updates --- */
 
@@ -276,10 +375,43 @@ struct partition_census {
  */
 struct partition_check {
     void (*report)(void *arg, const struct stream_range *range, const char *words);
+    /* Called after `report` when the fault is in what is known of a settled extent; or NULL. */
+    void (*unsettle)(void *arg, uint64_t extent_id);
     void *arg;
     struct partition_census census; /* result */
 };
 
 MUST_CHECK enum err partition_check(struct partition_store *store, struct partition_check *check);
+
+/* Read all of a payload and compare it with its checksums; needs a stream.  ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err partition_check_payload(struct partition_store *store,
+                                            const struct stream_range *range);
+
+/* --- repairing: a store that is closed again before it is used --- */
+
+enum partition_repair_kind {
+    PARTITION_REPAIR_PUT,      /* the row `key` of `partition` is to be `value` */
+    PARTITION_REPAIR_DELETE,   /* is not to be there */
+    PARTITION_REPAIR_MARK,     /* `partition` is marked */
+    PARTITION_REPAIR_OWN,      /* `range` has `owner` */
+    PARTITION_REPAIR_DISOWN,   /* has it no more, and is reclaimed if it has no other */
+    PARTITION_REPAIR_UNSETTLE, /* what is known of `range.extent_id` is forgotten: the next open
+                                  finds out which of its bytes are live, and frees the others */
+};
+
+/* A value; what it points to is the caller's. */
+struct partition_repair {
+    enum partition_repair_kind kind;
+    bool needs_all; /* for whoever decides which are made: right only if all could be read */
+    struct slice partition;
+    struct slice key;
+    struct slice value;
+    struct stream_range range;
+    uint64_t owner;
+};
+
+/* Make all of them at once, durably.  ERR_NO_SPACE: nothing has changed. */
+MUST_CHECK enum err partition_repair(struct partition_store *store,
+                                     const struct partition_repair *repairs, size_t count);
 
 #endif

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "partition/heap.h"
 #include "partition/long_view.h"
 #include "partition/settle.h"
@@ -50,9 +51,9 @@ struct reclaim {
     pthread_t thread;
 
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t wake; /* the thread has something to do */
-    pthread_cond_t idle; /* no range is between its last check and its end */
+    struct mutex lock;
+    struct condvar wake; /* the thread has something to do */
+    struct condvar idle; /* no range is between its last check and its end */
     bool stopping;
     bool has_owned;               /* payloads were added: an extent may be full */
     bool must_sweep;              /* `todo` does not tell all: read the F rows */
@@ -64,9 +65,10 @@ struct reclaim {
     const struct candidate *busy; /* sorted; between their last check and their end */
     size_t busy_count;
     struct long_view_list views; /* long views that are open */
+    unsigned hold_count;         /* no pass begins while there are holds */
 
     /* under pass, which is held during a pass */
-    pthread_mutex_t pass;
+    struct mutex pass;
     struct engine_group *group;
     struct arena arena;      /* cleared after each slice */
     struct range_list again; /* pinned, or changed while we looked: for the next pass */
@@ -103,9 +105,9 @@ void reclaim_committed(struct reclaim *reclaim, const struct range_list *owned,
 {
     if (owned->count == 0 && freed->count == 0)
         return;
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     while (any_is_busy(reclaim, owned))
-        pthread_cond_wait(&reclaim->idle, &reclaim->lock);
+        condvar_wait(&reclaim->idle, &reclaim->lock);
 
     const bool had_work = reclaim->has_owned || reclaim->must_sweep || reclaim->todo.count > 0;
     if (owned->count > 0)
@@ -116,19 +118,19 @@ void reclaim_committed(struct reclaim *reclaim, const struct range_list *owned,
         for (size_t i = 0; i < freed->count; i++)
             range_list_add(&reclaim->todo, &freed->items[i]);
     }
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     if (!had_work)
-        pthread_cond_signal(&reclaim->wake);
+        condvar_signal(&reclaim->wake);
 }
 
 static void set_busy(struct reclaim *reclaim, const struct candidate *candidates, size_t count)
 {
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     reclaim->busy = candidates;
     reclaim->busy_count = count;
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     if (count == 0)
-        pthread_cond_broadcast(&reclaim->idle);
+        condvar_broadcast(&reclaim->idle);
 }
 
 /* --- long views --- */
@@ -138,30 +140,30 @@ struct long_view *reclaim_view_open(struct reclaim *reclaim, uint64_t partition_
 {
     struct long_view *view = heap_new(sizeof(*view));
     view->key = (struct long_view_key){ partition_hash, visible_tick };
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     long_view_list_add(&reclaim->views, view);
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     return view;
 }
 
 void reclaim_view_close(struct reclaim *reclaim, struct long_view *view)
 {
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     long_view_list_remove(&reclaim->views, view);
     reclaim->view_closed = true;
     /* A pass under way is followed by another look at view_closed. */
     const bool wake = reclaim->has_blocked;
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     if (wake)
-        pthread_cond_signal(&reclaim->wake);
+        condvar_signal(&reclaim->wake);
     free(view);
 }
 
 static void look_at_views(struct reclaim *reclaim)
 {
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     long_view_table_copy(&reclaim->view_table, &reclaim->views);
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     long_view_table_sort(&reclaim->view_table);
 }
 
@@ -477,7 +479,7 @@ static enum err make_pass(struct reclaim *reclaim)
 {
     struct range_list todo = reclaim->again;
     reclaim->again = (struct range_list){ 0 };
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     for (size_t i = 0; i < reclaim->todo.count; i++)
         range_list_add(&todo, &reclaim->todo.items[i]);
     range_list_release(&reclaim->todo);
@@ -486,7 +488,7 @@ static enum err make_pass(struct reclaim *reclaim)
     reclaim->has_owned = false;
     const bool view_closed = reclaim->view_closed;
     reclaim->view_closed = false;
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
 
     if (must_sweep)
         reclaim->blocked.count = 0; /* all are met again */
@@ -504,29 +506,62 @@ static enum err make_pass(struct reclaim *reclaim)
 /* Whether another pass would find something to do.  Under lock. */
 static bool has_work(const struct reclaim *reclaim)
 {
+    if (reclaim->hold_count > 0)
+        return false;
     return reclaim->must_sweep || reclaim->todo.count > 0 || reclaim->has_owned ||
            reclaim->has_leftovers || (reclaim->has_blocked && reclaim->view_closed);
 }
 
+void reclaim_hold(struct reclaim *reclaim)
+{
+    /* A pass under way ends first. */
+    mutex_lock(&reclaim->pass);
+    mutex_lock(&reclaim->lock);
+    reclaim->hold_count++;
+    mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->pass);
+}
+
+void reclaim_let_go(struct reclaim *reclaim)
+{
+    mutex_lock(&reclaim->lock);
+    assert(reclaim->hold_count > 0);
+    reclaim->hold_count--;
+    mutex_unlock(&reclaim->lock);
+    condvar_signal(&reclaim->wake);
+}
+
+static bool is_held(struct reclaim *reclaim)
+{
+    mutex_lock(&reclaim->lock);
+    const bool held = reclaim->hold_count > 0;
+    mutex_unlock(&reclaim->lock);
+    return held;
+}
+
 uint64_t reclaim_pass(struct reclaim *reclaim)
 {
-    pthread_mutex_lock(&reclaim->pass);
+    mutex_lock(&reclaim->pass);
+    if (is_held(reclaim)) {
+        mutex_unlock(&reclaim->pass);
+        return 0;
+    }
     reclaim->count = 0;
     const enum err err = make_pass(reclaim);
     const uint64_t count = reclaim->count;
     if (err != OK)
         log_error("reclaim", "a pass ended early: %s", error_text(err));
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     reclaim->failed = err != OK;
     reclaim->must_sweep |= err != OK;
     reclaim->has_leftovers = reclaim->again.count > 0 || reclaim->empty.count > 0;
     reclaim->has_blocked = reclaim->blocked.count > 0;
     const bool wake = has_work(reclaim);
-    pthread_mutex_unlock(&reclaim->lock);
-    pthread_mutex_unlock(&reclaim->pass);
+    mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->pass);
     /* The thread may be asleep if it was not the thread that made the pass. */
     if (wake)
-        pthread_cond_signal(&reclaim->wake);
+        condvar_signal(&reclaim->wake);
     return count;
 }
 
@@ -535,36 +570,29 @@ uint64_t reclaim_pass(struct reclaim *reclaim)
 /* Wait for at most `ms`, or until the thread is to stop.  Under lock. */
 static void wait_ms(struct reclaim *reclaim, int64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    int timed_out = 0;
-    while (!reclaim->stopping && timed_out == 0)
-        timed_out = pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until);
+    const int64_t until_us = clock_monotonic_us() + ms * 1000;
+    bool early = true;
+    while (!reclaim->stopping && early)
+        early = condvar_wait_until(&reclaim->wake, &reclaim->lock, until_us);
 }
 
 static void *reclaim_main(void *arg)
 {
     struct reclaim *reclaim = arg;
-    pthread_mutex_lock(&reclaim->lock);
+    mutex_lock(&reclaim->lock);
     while (!reclaim->stopping) {
         if (!has_work(reclaim)) {
-            pthread_cond_wait(&reclaim->wake, &reclaim->lock);
+            condvar_wait(&reclaim->wake, &reclaim->lock);
             continue;
         }
         wait_ms(reclaim, reclaim->failed ? PASS_FAILED_MS : PASS_MS);
         if (reclaim->stopping)
             break;
-        pthread_mutex_unlock(&reclaim->lock);
+        mutex_unlock(&reclaim->lock);
         reclaim_pass(reclaim);
-        pthread_mutex_lock(&reclaim->lock);
+        mutex_lock(&reclaim->lock);
     }
-    pthread_mutex_unlock(&reclaim->lock);
+    mutex_unlock(&reclaim->lock);
     return NULL;
 }
 
@@ -584,14 +612,10 @@ enum err reclaim_open(struct engine *engine, struct stream *stream, enum reclaim
     opened->mode = RECLAIM_IN_CALLER; /* until the thread is there to be stopped */
     opened->must_sweep = true;
     opened->group = engine_group_new(engine);
-    pthread_mutex_init(&opened->lock, NULL);
-    pthread_mutex_init(&opened->pass, NULL);
-    pthread_cond_init(&opened->idle, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&opened->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_init(&opened->lock, LOCK_PARTITION_RECLAIM);
+    mutex_init(&opened->pass, LOCK_PARTITION_PASS);
+    condvar_init(&opened->idle);
+    condvar_init(&opened->wake);
 
     enum err err = settle_mark_known(engine, stream, &opened->empty);
     if (err == OK)
@@ -612,13 +636,14 @@ void reclaim_close(struct reclaim *reclaim)
     if (reclaim == NULL)
         return;
     if (reclaim->mode == RECLAIM_OWN_THREAD) {
-        pthread_mutex_lock(&reclaim->lock);
+        mutex_lock(&reclaim->lock);
         reclaim->stopping = true;
-        pthread_mutex_unlock(&reclaim->lock);
-        pthread_cond_signal(&reclaim->wake);
+        mutex_unlock(&reclaim->lock);
+        condvar_signal(&reclaim->wake);
         pthread_join(reclaim->thread, NULL);
     }
     assert(reclaim->views.count == 0);
+    assert(reclaim->hold_count == 0);
     free(reclaim->blocked.items);
     long_view_table_release(&reclaim->view_table);
     engine_group_free(reclaim->group);
@@ -626,9 +651,9 @@ void reclaim_close(struct reclaim *reclaim)
     range_list_release(&reclaim->todo);
     range_list_release(&reclaim->again);
     range_list_release(&reclaim->empty);
-    pthread_cond_destroy(&reclaim->wake);
-    pthread_cond_destroy(&reclaim->idle);
-    pthread_mutex_destroy(&reclaim->pass);
-    pthread_mutex_destroy(&reclaim->lock);
+    condvar_release(&reclaim->wake);
+    condvar_release(&reclaim->idle);
+    mutex_release(&reclaim->pass);
+    mutex_release(&reclaim->lock);
     free(reclaim);
 }

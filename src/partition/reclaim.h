@@ -91,7 +91,15 @@ struct long_view *reclaim_view_open(struct reclaim *reclaim, uint64_t partition_
                                     int64_t visible_tick);
 void reclaim_view_close(struct reclaim *reclaim, struct long_view *view);
 
-/* One pass, now.  Returns how many ranges were given back. */
+/*
+ * From the return of reclaim_hold until reclaim_let_go nothing is given back, settled or removed:
+ * whoever copies extents finds all that the rows of any moment in between name.  What is let go of
+ * meanwhile is given back afterwards.  Holds are counted.
+ */
+void reclaim_hold(struct reclaim *reclaim);
+void reclaim_let_go(struct reclaim *reclaim);
+
+/* One pass, now.  Returns how many ranges were given back; 0 while there is a hold. */
 uint64_t reclaim_pass(struct reclaim *reclaim);
 
 #endif

@@ -81,7 +81,7 @@ static void merge_ranges(const struct range_list *a, const struct range_list *b,
 }
 
 /* Ranges that have an owner, and ranges that wait to be reclaimed. */
-static enum err list_live(struct engine *engine, uint64_t extent_id, struct range_list *live)
+enum err settle_list_live(struct engine *engine, uint64_t extent_id, struct range_list *live)
 {
     const struct system_key owner_prefix = system_prefix_extent(SYSTEM_OWNER, extent_id);
     const struct system_key freed_prefix = system_prefix_extent(SYSTEM_FREED, extent_id);
@@ -124,7 +124,7 @@ static enum err settle_extent(struct engine *engine, struct stream *stream,
                               struct engine_group *group, uint64_t extent_id)
 {
     struct range_list live = { 0 };
-    enum err err = list_live(engine, extent_id, &live);
+    enum err err = settle_list_live(engine, extent_id, &live);
     uint64_t length = 0;
     if (err == OK) {
         stream_barrier(stream);

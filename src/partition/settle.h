@@ -27,4 +27,8 @@ MUST_CHECK enum err settle_mark_known(struct engine *engine, struct stream *stre
 MUST_CHECK enum err settle_extents(struct engine *engine, struct stream *stream,
                                    struct engine_group *group);
 
+/* The ranges of an extent that have an owner or wait to be reclaimed, in order, each once. */
+MUST_CHECK enum err settle_list_live(struct engine *engine, uint64_t extent_id,
+                                     struct range_list *live);
+
 #endif

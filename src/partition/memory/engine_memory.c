@@ -1,16 +1,16 @@
 #include "partition/memory/engine_memory.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/mutex.h"
 #include "partition/heap.h"
 #include "partition/memory/tree.h"
 #include "partition/physical_key.h"
 
 struct memory_engine {
     struct engine engine;
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct tree *root; /* under lock; a reference */
 };
 
@@ -54,9 +54,9 @@ static struct memory_engine *memory_of(struct engine *engine)
 
 static struct tree *engine_root(struct memory_engine *memory)
 {
-    pthread_mutex_lock(&memory->lock);
+    mutex_lock(&memory->lock);
     struct tree *root = tree_ref(memory->root);
-    pthread_mutex_unlock(&memory->lock);
+    mutex_unlock(&memory->lock);
     return root;
 }
 
@@ -64,7 +64,7 @@ static void memory_close(struct engine *engine)
 {
     struct memory_engine *memory = memory_of(engine);
     tree_unref(memory->root);
-    pthread_mutex_destroy(&memory->lock);
+    mutex_release(&memory->lock);
     free(memory);
 }
 
@@ -320,7 +320,7 @@ static enum err memory_group_commit(struct engine_group *group, enum engine_dura
     struct memory_engine *memory = memory_of(group->engine);
     struct memory_group *mine = group_begin(group);
 
-    pthread_mutex_lock(&memory->lock);
+    mutex_lock(&memory->lock);
     struct tree *old = memory->root;
     struct tree *root;
     if (old == mine->base) {
@@ -334,7 +334,7 @@ static enum err memory_group_commit(struct engine_group *group, enum engine_dura
         }
     }
     memory->root = root;
-    pthread_mutex_unlock(&memory->lock);
+    mutex_unlock(&memory->lock);
 
     tree_unref(old);
     group_clear(mine);
@@ -364,6 +364,6 @@ struct engine *engine_memory_new(void)
 {
     struct memory_engine *memory = heap_new(sizeof(*memory));
     memory->engine.ops = &memory_ops;
-    pthread_mutex_init(&memory->lock, NULL);
+    mutex_init(&memory->lock, LOCK_PARTITION_MEMORY);
     return &memory->engine;
 }

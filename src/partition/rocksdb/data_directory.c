@@ -1,7 +1,8 @@
 /*
  * data_directory.c - taking a data directory: is it ours, does anybody else use it.
  *
- *   <path>/FORMAT    one line, "zaffre-store 1": what wrote the directory and in which form
+ *   <path>/FORMAT    one line, "zaffre-store 1": what wrote the directory and in which form;
+ *                    in a backup "zaffre-backup 1", so that nobody serves and changes it
  *   <path>/LOCK      locked (flock) by the process that uses the directory
  *   <path>/meta/     the database                (partition/rocksdb/engine_rocksdb.c)
  *   <path>/extents/  payloads                    (stream/)
@@ -13,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,11 +24,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/encoding.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "partition/heap.h"
 #include "partition/partition.h"
+#include "partition/rocksdb/rocks_internal.h"
 
-static const char FORMAT_LINE[] = "zaffre-store 1\n";
+enum {
+    FORMAT_VERSION = 1,
+    FORMAT_LINE_BYTES_MAX = 64,
+};
+
+/* The first word of FORMAT. */
+static const char *const FORMAT_WORDS[] = {
+    [PARTITION_DIRECTORY_STORE] = "zaffre-store",
+    [PARTITION_DIRECTORY_BACKUP] = "zaffre-backup",
+};
 
 struct partition_lock {
     int directory; /* descriptors */
@@ -41,17 +55,49 @@ static enum err system_error(const char *doing, const char *path)
     return code == ENOSPC || code == EDQUOT ? ERR_NO_SPACE : ERR_IO;
 }
 
-/* Make the name of directory `path` durable. */
-static enum err sync_parent(const char *path)
+static int open_parent(const char *path)
 {
     char parent[PATH_MAX + sizeof("/..")];
     snprintf(parent, sizeof(parent), "%s/..", path);
-    const int directory = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+enum err rocks__sync_parent(const char *path)
+{
+    const int directory = open_parent(path);
     const bool synced = directory >= 0 && fsync(directory) == 0;
     const enum err err = synced ? OK : system_error("syncing the parent of", path);
     if (directory >= 0)
         close(directory);
     return err;
+}
+
+/*
+ * Make one directory, and its name durable.  In a store that is new this is done even if the
+ * directory was there, because the run that made it may have ended in between; but what others have
+ * made may lie where we may not look.
+ */
+static enum err make_part(const char *path, bool is_new)
+{
+    const bool made = mkdir(path, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return system_error("making directory", path);
+    if (made)
+        return rocks__sync_parent(path);
+    const int directory = is_new ? open_parent(path) : -1;
+    if (directory < 0)
+        return OK;
+    const bool failed = fsync(directory) != 0 && errno == EIO;
+    const enum err err = failed ? system_error("syncing the parent of", path) : OK;
+    close(directory);
+    return err;
+}
+
+static bool has_format(const char *path)
+{
+    char format[PATH_MAX + sizeof("/FORMAT")];
+    snprintf(format, sizeof(format), "%s/FORMAT", path);
+    return access(format, F_OK) == 0;
 }
 
 /* Make `path` and its parents. */
@@ -64,14 +110,12 @@ static enum err make_directory(const char *path)
         return ERR_IO;
     }
     memcpy(part, path, len + 1);
+    const bool is_new = !has_format(path);
     for (size_t i = 1; i <= len; i++) {
         if (part[i] != '/' && part[i] != '\0')
             continue;
         part[i] = '\0';
-        const bool made = mkdir(part, 0700) == 0;
-        if (!made && errno != EEXIST)
-            return system_error("making directory", part);
-        const enum err err = made ? sync_parent(part) : OK;
+        const enum err err = make_part(part, is_new);
         if (err != OK)
             return err;
         part[i] = path[i];
@@ -96,39 +140,128 @@ static enum err check_is_new(int directory, const char *path)
     return OK;
 }
 
-/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is not ours. */
-static enum err check_format(int directory, const char *path)
+/* The line of a kind, with its newline. */
+static struct slice format_line(enum partition_directory kind, char line[FORMAT_LINE_BYTES_MAX])
+{
+    const int len =
+        snprintf(line, FORMAT_LINE_BYTES_MAX, "%s %d\n", FORMAT_WORDS[kind], FORMAT_VERSION);
+    return slice_make(line, (size_t)len);
+}
+
+static bool format_is(struct slice line, enum partition_directory kind)
+{
+    char expected[FORMAT_LINE_BYTES_MAX];
+    return slice_equal(line, format_line(kind, expected));
+}
+
+/* Say why a line is refused: a newer version of this program has to be told from a mistake. */
+static enum err refuse_format(const char *path, struct slice line)
+{
+    const struct slice text = slice_trim(slice_head(line, slice_find_byte(line, '\n')));
+    const struct slice word = slice_head(text, slice_find_byte(text, ' '));
+    uint64_t version = 0;
+    if (format_is(line, PARTITION_DIRECTORY_BACKUP))
+        log_error("store", "%s is a backup: zaffre restore makes a data directory of it", path);
+    else if (slice_is(word, FORMAT_WORDS[PARTITION_DIRECTORY_STORE]) && word.len < text.len &&
+             decimal_parse_u64(slice_from(text, word.len + 1), &version) == OK &&
+             version > FORMAT_VERSION)
+        log_error("store",
+                  "%s was written by a newer zaffre: its format is %" PRIu64
+                  ", and this program knows %d",
+                  path, version, FORMAT_VERSION);
+    else
+        log_error("store", "%s was written in a format this program does not know", path);
+    return ERR_FORMAT_UNKNOWN;
+}
+
+/* ERR_NOT_FOUND if there is no FORMAT, ERR_IO. */
+static enum err read_format(int directory, const char *path, char buf[FORMAT_LINE_BYTES_MAX],
+                            struct slice *line)
 {
     const int file = openat(directory, "FORMAT", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : system_error("opening FORMAT in", path);
-    char line[sizeof(FORMAT_LINE)] = { 0 };
-    const ssize_t got = read(file, line, sizeof(line));
+    const ssize_t got = read(file, buf, FORMAT_LINE_BYTES_MAX);
     const enum err failed = got < 0 ? system_error("reading FORMAT in", path) : OK;
     close(file);
-    if (failed != OK)
-        return failed;
-    if (!slice_is(slice_make(line, (size_t)got), FORMAT_LINE)) {
-        log_error("store", "%s was written in a format this program does not know", path);
-        return ERR_FORMAT_UNKNOWN;
-    }
-    return OK;
+    if (failed == OK)
+        *line = slice_make(buf, (size_t)got);
+    return failed;
 }
 
-static enum err write_format(int directory, const char *path)
+/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is not that of a store. */
+static enum err check_format(int directory, const char *path)
+{
+    char buf[FORMAT_LINE_BYTES_MAX];
+    struct slice line = { 0 };
+    const enum err err = read_format(directory, path, buf, &line);
+    if (err != OK)
+        return err;
+    return format_is(line, PARTITION_DIRECTORY_STORE) ? OK : refuse_format(path, line);
+}
+
+static enum err write_format(int directory, const char *path, enum partition_directory kind)
 {
     const int file =
         openat(directory, "FORMAT.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)
         return system_error("making FORMAT in", path);
-    const size_t len = sizeof(FORMAT_LINE) - 1;
-    const bool written = write(file, FORMAT_LINE, len) == (ssize_t)len && fsync(file) == 0;
+    char buf[FORMAT_LINE_BYTES_MAX];
+    const struct slice line = format_line(kind, buf);
+    const bool written = write(file, line.data, line.len) == (ssize_t)line.len && fsync(file) == 0;
     const enum err err = written ? OK : system_error("writing FORMAT in", path);
     close(file);
     if (err != OK)
         return err;
     if (renameat(directory, "FORMAT.new", directory, "FORMAT") != 0 || fsync(directory) != 0)
         return system_error("writing FORMAT in", path);
+    return OK;
+}
+
+enum err partition_mark_directory(const char *path, enum partition_directory kind)
+{
+    const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return system_error("opening", path);
+    const enum err err = write_format(directory, path, kind);
+    close(directory);
+    return err;
+}
+
+/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is none of ours. */
+static enum err find_kind(int directory, const char *path, enum partition_directory *kind)
+{
+    char buf[FORMAT_LINE_BYTES_MAX];
+    struct slice line = { 0 };
+    const enum err err = read_format(directory, path, buf, &line);
+    if (err != OK)
+        return err;
+    if (format_is(line, PARTITION_DIRECTORY_STORE))
+        *kind = PARTITION_DIRECTORY_STORE;
+    else if (format_is(line, PARTITION_DIRECTORY_BACKUP))
+        *kind = PARTITION_DIRECTORY_BACKUP;
+    else
+        return refuse_format(path, line);
+    return OK;
+}
+
+enum err partition_directory_kind(const char *path, enum partition_directory *kind)
+{
+    const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : system_error("opening", path);
+    const enum err err = find_kind(directory, path, kind);
+    close(directory);
+    return err;
+}
+
+static enum err lock_file(struct partition_lock *lock, const char *path)
+{
+    lock->file = openat(lock->directory, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock->file < 0)
+        return system_error("opening LOCK in", path);
+    if (flock(lock->file, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? ERR_LOCKED : system_error("locking", path);
     return OK;
 }
 
@@ -141,15 +274,13 @@ static enum err take(struct partition_lock *lock, const char *path)
     if (err != OK)
         return err;
 
-    lock->file = openat(lock->directory, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock->file < 0)
-        return system_error("opening LOCK in", path);
-    if (flock(lock->file, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK ? ERR_LOCKED : system_error("locking", path);
-
+    err = lock_file(lock, path);
+    if (err != OK)
+        return err;
     /* Another process may have written it before this one had the lock. */
     err = check_format(lock->directory, path);
-    return err == ERR_NOT_FOUND ? write_format(lock->directory, path) : err;
+    return err == ERR_NOT_FOUND ? write_format(lock->directory, path, PARTITION_DIRECTORY_STORE)
+                                : err;
 }
 
 /* Open the directory and `take` it. */
@@ -180,11 +311,12 @@ enum err partition_prepare_directory(const char *path, struct partition_lock **l
     return made == OK ? open_and_take(path, take, lock) : made;
 }
 
-/* As take, of a directory that has data already. */
+/* As take, of a directory that has data already: a store or a backup. */
 static enum err take_existing(struct partition_lock *lock, const char *path)
 {
-    const enum err err = check_format(lock->directory, path);
-    return err == OK ? take(lock, path) : err;
+    enum partition_directory kind;
+    const enum err err = find_kind(lock->directory, path, &kind);
+    return err == OK ? lock_file(lock, path) : err;
 }
 
 enum err partition_lock_directory(const char *path, struct partition_lock **lock)

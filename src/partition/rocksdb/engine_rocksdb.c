@@ -2,10 +2,11 @@
  * engine_rocksdb.c - opening the database, its settings, and single reads.
  *
  * Settings, and why:
- *   WAL recovery    tolerates a torn tail and nothing else.  Every acknowledged group was synced,
- *                   so a torn tail is a group nobody was told about; damage before it is
- *                   ERR_CORRUPT.  Log files are not recycled: this mode cannot tell an old record
- *                   from a torn one.
+ *   WAL recovery    tolerates a record that is cut short at the end and nothing else.  Every
+ *                   acknowledged group was synced, so that is a group nobody was told about; damage
+ *                   before it is ERR_CORRUPT.  What else a power cut leaves behind the last sync is
+ *                   cut off before (rocks_log.c, rocks_manifest.c).  Log files are not recycled:
+ *                   an old record could not be told from a torn one.
  *   paranoid checks a background error stops writing rather than spreading.
  *   memory          index and filter blocks are in the block cache, so the cache bounds what reads
  *                   hold; at most three write buffers; a bounded number of open files.
@@ -18,7 +19,10 @@
  *                   wrong reaches us as errors.
  *
  * A full disk: RocksDB refuses writes, looks every few seconds, and takes writes again by itself
- * when there is room for a write buffer.
+ * when there is room for a write buffer.  It begins a new log then only if there is something in
+ * its write buffer, and a log that was refused space takes nothing more; so opening puts something
+ * there (begin_log).  What is left is a log that is refused its first record after a buffer was
+ * full: then the first commit when there is space again ends the process.
  */
 #include "partition/rocksdb/engine_rocksdb.h"
 
@@ -125,9 +129,25 @@ static void rocks_release(struct rocks_engine *rocks)
     free(rocks);
 }
 
+/* Write out what is only in memory and in the log, so that the next start has no log to replay.
+   All of it is durable in the log already: a failure costs time at the next start, nothing else. */
+static void write_out(struct rocks_engine *rocks)
+{
+    char *message = NULL;
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(options, 1);
+    rocksdb_flush(rocks->db, options, &message);
+    rocksdb_flushoptions_destroy(options);
+    if (message != NULL)
+        log_warn("rocksdb", "the next start replays the log: %s", message);
+    rocksdb_free(message);
+}
+
 static void rocks_close(struct engine *engine)
 {
     struct rocks_engine *rocks = (struct rocks_engine *)engine;
+    if (rocks->mode == OPEN_TO_USE)
+        write_out(rocks);
     rocksdb_close(rocks->db);
     rocks_release(rocks);
 }
@@ -137,6 +157,7 @@ static void rocks_close(struct engine *engine)
 enum err rocks__get(struct rocks_engine *rocks, const rocksdb_readoptions_t *read,
                     struct arena *arena, struct slice physical, struct slice *value)
 {
+    rocks__count_nothing();
     char *message = NULL;
     rocksdb_pinnableslice_t *pinned =
         rocksdb_get_pinned(rocks->db, read, physical.data, physical.len, &message);
@@ -191,6 +212,8 @@ static const struct engine_ops rocks_ops = {
     .get = rocks_get,
     .scan = rocks__scan,
     .next_partition = rocks__next_partition,
+    .checkpoint = rocks__checkpoint,
+    .verify = rocks__verify,
     .group_new = rocks__group_new,
     .group_free = rocks__group_free,
     .group_get = rocks__group_get,
@@ -203,10 +226,28 @@ static const struct engine_ops rocks_ops = {
     .group_commit = rocks__group_commit,
 };
 
-enum open_mode {
-    OPEN_TO_USE,
-    OPEN_READ_ONLY,
-};
+/* Put something into the write buffer: the removal of a key that never is.  See the head. */
+static char *begin_log(const struct rocks_engine *rocks)
+{
+    char *message = NULL;
+    struct physical_key never;
+    physical_key_set(&never, (struct slice){ 0 }, (struct slice){ 0 });
+    rocksdb_delete(rocks->db, rocks->write_lazy, never.bytes, never.len, &message);
+    return message;
+}
+
+/* What a power cut tore is cut off the log, or where nothing may be changed, passed over. */
+static enum err check_log(const struct rocks_engine *rocks, const char *meta, enum open_mode mode)
+{
+    const enum rocks_log_use use = mode == OPEN_TO_USE ? ROCKS_LOG_CUT : ROCKS_LOG_LOOK;
+    bool torn = false;
+    enum err err = rocks__check_manifest(meta, use);
+    if (err == OK)
+        err = rocks__check_log(meta, use, &torn);
+    if (err == OK && torn && mode == OPEN_READ_ONLY)
+        rocksdb_options_set_wal_recovery_mode(rocks->options, rocksdb_point_in_time_recovery);
+    return err;
+}
 
 static rocksdb_t *open_database(const struct rocks_engine *rocks, const char *meta,
                                 enum open_mode mode, char **message)
@@ -228,6 +269,7 @@ static enum err open_engine(const char *path, uint64_t cache_bytes, enum open_mo
 
     struct rocks_engine *rocks = heap_new(sizeof(*rocks));
     rocks->engine.ops = &rocks_ops;
+    rocks->mode = mode;
     rocks->cache = rocksdb_cache_create_lru(cache_bytes != 0 ? cache_bytes : CACHE_BYTES_DEFAULT);
     rocks->options = options_new(rocks->cache);
     rocks->read_latest = rocksdb_readoptions_create();
@@ -235,13 +277,29 @@ static enum err open_engine(const char *path, uint64_t cache_bytes, enum open_mo
     rocksdb_writeoptions_set_sync(rocks->write_durable, 1);
     rocks->write_lazy = rocksdb_writeoptions_create();
 
+    const enum err checked = check_log(rocks, meta, mode);
+    if (checked != OK) {
+        rocks_release(rocks);
+        return checked;
+    }
     char *message = NULL;
     rocks->db = open_database(rocks, meta, mode, &message);
+    if (message == NULL && mode == OPEN_TO_USE) {
+        message = begin_log(rocks);
+        if (message != NULL)
+            rocksdb_close(rocks->db);
+    }
     if (message != NULL) {
         rocks_release(rocks);
         const bool locked = strstr(message, "lock ") != NULL && strstr(message, "/LOCK") != NULL;
         const enum err err = rocks__error("opening the database", message);
         return locked ? ERR_LOCKED : err;
+    }
+    /* Even when it was there: the run that made it may have ended before this sync. */
+    const enum err synced = mode == OPEN_TO_USE ? rocks__sync_parent(meta) : OK;
+    if (synced != OK) {
+        rocks_close(&rocks->engine);
+        return synced;
     }
     /* Replaying the log takes memory that the allocator would otherwise keep. */
     malloc_trim(0);

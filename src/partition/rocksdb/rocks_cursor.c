@@ -137,6 +137,7 @@ static const struct cursor_ops cursor_ops = {
 
 static struct rocks_cursor *rocks_cursor_new(const struct engine_scan *scan)
 {
+    rocks__count_nothing();
     struct rocks_cursor *cursor = heap_new(sizeof(*cursor));
     cursor->cursor.ops = &cursor_ops;
     cursor->position = TO_SEEK;

@@ -11,8 +11,14 @@
 #include "partition/engine.h"
 #include "partition/physical_key.h"
 
+enum open_mode {
+    OPEN_TO_USE,
+    OPEN_READ_ONLY,
+};
+
 struct rocks_engine {
     struct engine engine;
+    enum open_mode mode;
 
     /* set at open, then constant; all may be used by any thread */
     rocksdb_t *db;
@@ -36,6 +42,16 @@ struct engine_snapshot {
     rocksdb_readoptions_t *read;
 };
 
+/* Before a call that reads, on any thread: RocksDB counts every step of a read for each thread
+   unless it is told not to, which is a good part of a read that finds its key in memory. */
+static inline void rocks__count_nothing(void)
+{
+    static _Thread_local bool told;
+    if (!told)
+        rocksdb_set_perf_level(rocksdb_disable);
+    told = true;
+}
+
 /* rocks_group.c: the group half of the vtable */
 struct engine_group *rocks__group_new(struct engine *engine);
 void rocks__group_free(struct engine_group *group);
@@ -47,6 +63,26 @@ void rocks__group_save(struct engine_group *group);
 void rocks__group_rollback(struct engine_group *group);
 size_t rocks__group_size_bytes(struct engine_group *group);
 enum err rocks__group_commit(struct engine_group *group, enum engine_durability durability);
+
+/* rocks_checkpoint.c */
+enum err rocks__checkpoint(struct engine *engine, const char *path);
+
+/* rocks_verify.c */
+enum err rocks__verify(struct engine *engine, struct arena *arena, struct slice from,
+                       uint64_t bytes_max, struct slice *next, uint64_t *bytes);
+
+/* rocks_log.c: whether a power cut tore the end of the log, which is cut off if that is allowed */
+enum rocks_log_use {
+    ROCKS_LOG_CUT,
+    ROCKS_LOG_LOOK,
+};
+MUST_CHECK enum err rocks__check_log(const char *meta, enum rocks_log_use use, bool *torn);
+
+/* rocks_manifest.c: the same for the list of files; RocksDB does not open one that is torn */
+MUST_CHECK enum err rocks__check_manifest(const char *meta, enum rocks_log_use use);
+
+/* data_directory.c: make the name of a directory durable. */
+MUST_CHECK enum err rocks__sync_parent(const char *path);
 
 /* rocks_cursor.c: cursors over a snapshot and inside a group */
 struct cursor *rocks__scan(struct engine *engine, struct engine_snapshot *snapshot,

@@ -1,6 +1,6 @@
 /*
- * test_committer.c - groups that cannot be written.  The engine is the memory engine with a disk
- * that is full on demand.
+ * test_committer.c - groups that cannot be written, and groups that a test makes up.  The engine is
+ * the memory engine with a disk that is full on demand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,10 +142,48 @@ static void a_full_disk_fails_all_that_depends_on_what_was_not_written(void **st
     engine_close(engine);
 }
 
+static void an_update_waits_for_the_step_that_takes_it(void **state)
+{
+    (void)state;
+    struct clock clock;
+    clock_init_manual(&clock, 1000);
+    struct engine *engine = engine_memory_new();
+    const struct committer_options options = { .engine = engine,
+                                               .clock = &clock,
+                                               .mode = COMMITTER_BY_STEP };
+    struct committer *committer = committer_new(&options);
+    unsigned done_count = 0;
+    struct step steps[] = {
+        /* What is read, written and undone is as before for the next. */
+        { .puts = true, .says = ERR_EXISTS, .expected = ERR_EXISTS },
+        { .puts = true, .says = OK, .expected = OK },
+        { .must_see = true, .says = OK, .expected = OK },
+    };
+    assert_int_equal(committer_step(committer, 10), 0);
+    for (size_t i = 0; i < 3; i++) {
+        steps[i].done_count = &done_count;
+        submit(committer, &steps[i]);
+    }
+    assert_int_equal(done_count, 0);
+    assert_int_equal(committer_step(committer, 1), 1);
+    assert_int_equal(done_count, 1);
+    assert_int_equal(committer_step(committer, 10), 2);
+    assert_int_equal(done_count, 3);
+    assert_int_equal(committer_step(committer, 10), 0);
+
+    /* The queue was emptied and is filled again. */
+    submit(committer, &steps[2]);
+    assert_int_equal(committer_step(committer, 10), 1);
+    assert_int_equal(done_count, 4);
+    committer_free(committer);
+    engine_close(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_disk_fails_all_that_depends_on_what_was_not_written),
+        cmocka_unit_test(an_update_waits_for_the_step_that_takes_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

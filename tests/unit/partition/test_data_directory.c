@@ -159,6 +159,27 @@ static void an_interrupted_first_start_is_no_obstacle(void **state)
     partition_lock_free(lock);
 }
 
+static void a_backup_is_looked_at_and_not_served(void **state)
+{
+    struct fixture *fixture = *state;
+    struct partition_lock *lock;
+    enum partition_directory kind;
+    assert_int_equal(partition_directory_kind(fixture->path, &kind), ERR_NOT_FOUND);
+    assert_int_equal(partition_mark_directory(fixture->path, PARTITION_DIRECTORY_BACKUP), OK);
+    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-backup 1\n"));
+    assert_int_equal(partition_directory_kind(fixture->path, &kind), OK);
+    assert_int_equal(kind, PARTITION_DIRECTORY_BACKUP);
+    assert_int_equal(partition_prepare_directory(fixture->path, &lock), ERR_FORMAT_UNKNOWN);
+    assert_int_equal(partition_lock_directory(fixture->path, &lock), OK);
+    partition_lock_free(lock);
+
+    assert_int_equal(partition_mark_directory(fixture->path, PARTITION_DIRECTORY_STORE), OK);
+    assert_int_equal(partition_directory_kind(fixture->path, &kind), OK);
+    assert_int_equal(kind, PARTITION_DIRECTORY_STORE);
+    assert_int_equal(partition_prepare_directory(fixture->path, &lock), OK);
+    partition_lock_free(lock);
+}
+
 static void what_is_no_directory_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -182,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_directory_with_other_files_is_used_and_they_are_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(an_interrupted_first_start_is_no_obstacle, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_backup_is_looked_at_and_not_served, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_directory_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,6 +383,53 @@ static void a_wrong_row_of_an_extent_is_found(void **state)
     assert_clean(mine);
 }
 
+static void add_repair(void *arg, uint64_t extent_id)
+{
+    struct partition_repair *repair = arg;
+    *repair = (struct partition_repair){ .kind = PARTITION_REPAIR_UNSETTLE,
+                                         .range.extent_id = extent_id };
+}
+
+static void ignore(void *arg, const struct stream_range *range, const char *words)
+{
+    (void)arg;
+    (void)range;
+    (void)words;
+}
+
+static void what_is_known_of_an_extent_is_found_out_again(void **state)
+{
+    struct reclaim_fixture *mine = *state;
+    const uint64_t extent_id = settled_extent(mine);
+    const uint64_t wrong[][2] = { { 4 * PAYLOAD_ALLOCATED, 1 }, { 4096, 3 * PAYLOAD_ALLOCATED } };
+    for (size_t i = 0; i < 3; i++) {
+        if (i < 2)
+            put_extent_row(mine, extent_id, wrong[i][0], wrong[i][1]);
+        else
+            write_byte(mine, extent_id, PAYLOAD_ALLOCATED + 5000);
+        struct partition_repair repair = { 0 };
+        struct partition_check request = { .report = ignore,
+                                           .unsettle = add_repair,
+                                           .arg = &repair };
+        assert_int_equal(partition_check(mine->fixture->store, &request), OK);
+        assert_int_equal(repair.range.extent_id, extent_id);
+
+        store_fixture_close(mine->fixture);
+        mine->fixture->options.read_only = false;
+        mine->fixture->options.stream = NULL;
+        store_fixture_open(mine->fixture);
+        assert_int_equal(partition_repair(mine->fixture->store, &repair, 1), OK);
+        mine->fixture->options.stream = mine->stream;
+        look_only(mine);
+        assert_clean(mine);
+        mine->fixture->options.read_only = false;
+        restart(mine, 0); /* settles it */
+        look_only(mine);
+        assert_clean(mine);
+        assert_int_equal(check(mine).census.reclaimable_bytes, 0);
+    }
+}
+
 static void a_row_of_an_extent_that_nothing_lowers_is_found(void **state)
 {
     struct reclaim_fixture *mine = *state;
@@ -482,6 +529,7 @@ int main(void)
         RECLAIM_ON_ROCKSDB(an_extent_that_is_too_short_is_found),
         RECLAIM_ON_ROCKSDB(bytes_that_belong_to_nothing_are_found_in_a_settled_extent),
         RECLAIM_ON_ROCKSDB(a_wrong_row_of_an_extent_is_found),
+        RECLAIM_ON_ROCKSDB(what_is_known_of_an_extent_is_found_out_again),
         RECLAIM_ON_ROCKSDB(a_row_of_an_extent_that_nothing_lowers_is_found),
         RECLAIM_ON_BOTH(ranges_that_overlap_are_found),
         RECLAIM_ON_BOTH(owners_that_disagree_about_the_length_are_found),

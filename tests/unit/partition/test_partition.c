@@ -720,6 +720,54 @@ static void no_update_is_lost_between_threads(void **state)
     }
 }
 
+/* --- by step --- */
+
+struct stepped {
+    struct partition_update update;
+    enum err says;
+    unsigned done_count;
+};
+
+static enum err say(struct change *change, void *arg)
+{
+    const struct stepped *stepped = arg;
+    change_put(change, text("key"), text("value"));
+    return stepped->says;
+}
+
+static void count_done(void *arg, enum err err)
+{
+    struct stepped *stepped = arg;
+    assert_int_equal(err, stepped->says);
+    stepped->done_count++;
+}
+
+static void whoever_waits_in_a_store_by_step_runs_the_oldest_update(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct clock clock;
+    clock_init_manual(&clock, 1000);
+    const struct partition_options options = { .clock = &clock, .by_step = true };
+    struct partition_store *store = partition_open_memory(&options);
+    struct stepped stepped[] = { { .says = ERR_EXISTS }, { .says = OK } };
+    for (size_t i = 0; i < 2; i++) {
+        stepped[i].update = (struct partition_update){
+            .partition = text("p"), .decide = say, .arg = &stepped[i], .done = count_done
+        };
+        partition_update(store, &stepped[i].update);
+    }
+    assert_true(partition_yield(store));
+    assert_int_equal(stepped[0].done_count, 1);
+    assert_int_equal(stepped[1].done_count, 0);
+    assert_true(partition_yield(store));
+    assert_int_equal(stepped[1].done_count, 1);
+    /* Refused or not, an update knows its instant. */
+    assert_true(stepped[0].update.tick > 1000);
+    assert_true(stepped[1].update.tick > stepped[0].update.tick);
+    partition_close(store);
+    assert_false(partition_yield(fixture->store)); /* which works by itself */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -742,6 +790,7 @@ int main(void)
         ON_MEMORY(a_contrary_store_runs_decisions_again_and_counts_one_run),
         ON_BOTH_ENGINES(a_decision_that_reaches_outside_its_partition_ends_the_process),
         ON_BOTH_ENGINES(no_update_is_lost_between_threads),
+        ON_MEMORY(whoever_waits_in_a_store_by_step_runs_the_oldest_update),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
