@@ -3,18 +3,18 @@
 static void waited_done(void *arg, enum err err)
 {
     struct waited_update *waited = arg;
-    pthread_mutex_lock(&waited->lock);
+    mutex_lock(&waited->lock);
     waited->err = err;
     waited->finished = true;
-    pthread_cond_signal(&waited->changed);
-    pthread_mutex_unlock(&waited->lock);
+    condvar_signal(&waited->changed);
+    mutex_unlock(&waited->lock);
 }
 
 enum err background_update(struct service *service, struct waited_update *waited,
                            struct slice partition, change_fn *decide)
 {
-    pthread_mutex_init(&waited->lock, NULL);
-    pthread_cond_init(&waited->changed, NULL);
+    mutex_init(&waited->lock, LOCK_SERVICE_WAITED);
+    condvar_init(&waited->changed);
     waited->finished = false;
     waited->update = (struct partition_update){
         .partition = partition,
@@ -23,21 +23,30 @@ enum err background_update(struct service *service, struct waited_update *waited
         .done = waited_done,
     };
     partition_update(service->store, &waited->update);
-    pthread_mutex_lock(&waited->lock);
+    while (partition_yield(service->store) && !waited->finished) {
+        /* Whoever steps the store is at work, in this thread. */
+    }
+    mutex_lock(&waited->lock);
     while (!waited->finished)
-        pthread_cond_wait(&waited->changed, &waited->lock);
-    pthread_mutex_unlock(&waited->lock);
-    pthread_cond_destroy(&waited->changed);
-    pthread_mutex_destroy(&waited->lock);
+        condvar_wait(&waited->changed, &waited->lock);
+    mutex_unlock(&waited->lock);
+    condvar_release(&waited->changed);
+    mutex_release(&waited->lock);
     return waited->err;
 }
 
 enum err background_find_first(struct service *service, struct arena *arena, struct slice partition,
                                struct slice prefix, struct slice *key)
 {
+    return background_find_from(service, arena, partition, prefix, (struct slice){ 0 }, key);
+}
+
+enum err background_find_from(struct service *service, struct arena *arena, struct slice partition,
+                              struct slice prefix, struct slice from, struct slice *key)
+{
     struct partition_view view;
     partition_view_open(service->store, partition, &view);
-    struct cursor *cursor = partition_view_scan(&view, prefix, (struct slice){ 0 });
+    struct cursor *cursor = partition_view_scan(&view, prefix, from);
     struct slice found;
     struct slice row;
     const enum err err = cursor_next(cursor, &found, &row);

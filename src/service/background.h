@@ -7,11 +7,11 @@
 #ifndef SERVICE_BACKGROUND_H
 #define SERVICE_BACKGROUND_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/slice.h"
 #include "partition/partition.h"
 #include "service/service.h"
@@ -19,8 +19,8 @@
 /* An update that is waited for.  The beginning of the struct that `decide` gets as argument. */
 struct waited_update {
     struct partition_update update;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct mutex lock;
+    struct condvar changed;
     bool finished;
     enum err err;
 };
@@ -33,5 +33,11 @@ MUST_CHECK enum err background_update(struct service *service, struct waited_upd
 MUST_CHECK enum err background_find_first(struct service *service, struct arena *arena,
                                           struct slice partition, struct slice prefix,
                                           struct slice *key);
+
+/* The same, of those from `from` on, which may be a key that is gone.  Who removes one after the
+   other looks on from the last: an engine may keep removed keys for a while and pass by them. */
+MUST_CHECK enum err background_find_from(struct service *service, struct arena *arena,
+                                         struct slice partition, struct slice prefix,
+                                         struct slice from, struct slice *key);
 
 #endif

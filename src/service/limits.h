@@ -50,8 +50,9 @@ enum {
 
     /* A request's line and headers, and the headers of its answer, share one buffer of the
        connection.  The longest legal request (a 1,024 character name percent-encoded, 8 KiB of
-       metadata, a SAS) and its answer take about 40 KiB. */
-    LIMIT_CONNECTION_BUFFER_BYTES = 64 * 1024,
+       metadata, a SAS) and its answer take about 40 KiB.  All of it is cleared between requests, so
+       that more costs every request. */
+    LIMIT_CONNECTION_BUFFER_BYTES = 48 * 1024,
 
     /* Open connections of a listener; more wait in the kernel's queue. */
     LIMIT_CONNECTIONS_MAX = 16384,
@@ -127,6 +128,7 @@ enum {
     /* Names of directories and files, and paths of them: counted in UTF-16 (Naming and Referencing
        Shares, Directories, Files, and Metadata; Azure Files scalability targets). */
     LIMIT_FILE_NAME_UNITS_MAX = 255,
+    LIMIT_FILE_NAME_BYTES_MAX = 3 * LIMIT_FILE_NAME_UNITS_MAX, /* of UTF-8, in either case */
     LIMIT_FILE_PATH_UNITS_MAX = 2048,
     LIMIT_FILE_PATH_DEPTH = 250,
 
@@ -144,8 +146,8 @@ enum {
     /* A permission in a header; longer ones go through Create Permission (Create File). */
     LIMIT_PERMISSION_HEADER_BYTES = 8 * 1024,
 
-    /* List Ranges has no pages; one that would be longer is refused, and the client asks for a part
-       of the file.  A range takes about 50 bytes. */
+    /* List Ranges has no pages, and Get Page Ranges had none before 2020-10-02; one that would be
+       longer is refused, and the client asks for a part.  A range takes about 50 bytes. */
     LIMIT_RANGES_BODY_BYTES = 16 * 1024 * 1024,
 
     /* Handles of SMB clients: on a file or directory, and on the root of a share (Azure Files

@@ -8,7 +8,7 @@
 
 enum {
     /* From this size on it is worth a thread to compute the MD5 beside receiving and writing. */
-    HASHED_ASIDE_BYTES = 16 * 1024 * 1024,
+    HASHED_ASIDE_BYTES = 1024 * 1024,
 };
 
 struct payload_writer {
@@ -18,17 +18,23 @@ struct payload_writer {
     struct hasher *hasher; /* computes the MD5 of a long payload; else NULL */
     uint8_t md5[DIGEST_MD5_BYTES];
     uint64_t crc64;
+    bool skips_md5;
     bool finished;
 
     char *inline_bytes;           /* CONTENT_INLINE: room for all of it */
     struct stream_writer *stream; /* CONTENT_EXTENT, until committed */
 };
 
+static void give_hasher_back(struct payload_writer *writer)
+{
+    hasher_give_back(writer->hasher);
+    writer->hasher = NULL;
+}
+
 static void writer_cleanup(void *arg)
 {
     struct payload_writer *writer = arg;
-    hasher_free(writer->hasher);
-    writer->hasher = NULL;
+    give_hasher_back(writer);
     stream_writer_abort(writer->stream);
     writer->stream = NULL;
 }
@@ -46,11 +52,28 @@ enum err payload_writer_new(struct service *service, struct arena *arena, uint64
         if (err != OK)
             return err;
         arena_on_clear(arena, writer_cleanup, writer);
-        if (length_bytes >= HASHED_ASIDE_BYTES)
-            writer->hasher = hasher_new();
     }
     *result = writer;
     return OK;
+}
+
+void payload_writer_skip_md5(struct payload_writer *writer)
+{
+    assert(writer->taken_bytes == 0);
+    writer->skips_md5 = true;
+}
+
+static void add_to_md5(struct payload_writer *writer, struct slice bytes)
+{
+    if (writer->skips_md5)
+        return;
+    if (writer->taken_bytes == 0 && writer->stream != NULL &&
+        writer->length_bytes >= HASHED_ASIDE_BYTES)
+        writer->hasher = hasher_take();
+    if (writer->hasher != NULL)
+        hasher_update(writer->hasher, bytes);
+    else
+        md5_update(&writer->md5_ctx, bytes.len, (const uint8_t *)bytes.data);
 }
 
 enum err payload_writer_append(struct payload_writer *writer, struct slice bytes)
@@ -59,10 +82,7 @@ enum err payload_writer_append(struct payload_writer *writer, struct slice bytes
     assert(bytes.len <= writer->length_bytes - writer->taken_bytes);
     if (bytes.len == 0)
         return OK;
-    if (writer->hasher != NULL)
-        hasher_update(writer->hasher, bytes);
-    else
-        md5_update(&writer->md5_ctx, bytes.len, (const uint8_t *)bytes.data);
+    add_to_md5(writer, bytes);
     writer->crc64 = digest_crc64(writer->crc64, bytes);
     const uint64_t offset = writer->taken_bytes;
     writer->taken_bytes += bytes.len;
@@ -76,12 +96,16 @@ enum err payload_writer_finish(struct payload_writer *writer)
 {
     assert(!writer->finished);
     assert(writer->taken_bytes == writer->length_bytes);
-    if (writer->hasher != NULL)
-        hasher_finish(writer->hasher, writer->md5);
-    else
-        md5_digest(&writer->md5_ctx, sizeof(writer->md5), writer->md5);
     writer->finished = true;
-    return writer->stream == NULL ? OK : stream_writer_finish(writer->stream);
+    /* The disk has begun with the rest when the wait for the hash begins. */
+    const enum err err = writer->stream == NULL ? OK : stream_writer_finish(writer->stream);
+    if (writer->hasher != NULL) {
+        hasher_finish(writer->hasher, writer->md5);
+        give_hasher_back(writer);
+    } else {
+        md5_digest(&writer->md5_ctx, sizeof(writer->md5), writer->md5);
+    }
+    return err;
 }
 
 uint64_t payload_writer_length(const struct payload_writer *writer)
@@ -91,7 +115,7 @@ uint64_t payload_writer_length(const struct payload_writer *writer)
 
 const uint8_t *payload_writer_md5(const struct payload_writer *writer)
 {
-    assert(writer->finished);
+    assert(writer->finished && !writer->skips_md5);
     return writer->md5;
 }
 
@@ -182,7 +206,8 @@ enum err payload_read(struct payload_reader *reader, uint64_t offset, void *buf,
     return OK;
 }
 
-int payload_descriptor(const struct payload_reader *reader, uint64_t *file_offset)
+int payload_descriptor(const struct payload_reader *reader, uint64_t offset, uint64_t len,
+                       uint64_t *file_offset)
 {
-    return reader->pin == NULL ? -1 : stream_pin_descriptor(reader->pin, file_offset);
+    return reader->pin == NULL ? -1 : stream_pin_descriptor(reader->pin, offset, len, file_offset);
 }

@@ -47,6 +47,9 @@ struct payload_writer;
 MUST_CHECK enum err payload_writer_new(struct service *service, struct arena *arena,
                                        uint64_t length_bytes, struct payload_writer **writer);
 
+/* Nobody will ask for the MD5, which costs more than all the rest: before the first bytes. */
+void payload_writer_skip_md5(struct payload_writer *writer);
+
 /* The next bytes; never more in all than announced.  ERR_NO_SPACE, ERR_IO. */
 MUST_CHECK enum err payload_writer_append(struct payload_writer *writer, struct slice bytes);
 
@@ -95,7 +98,9 @@ MUST_CHECK enum err payload_reader_open(struct service *service, struct partitio
 MUST_CHECK enum err payload_read(struct payload_reader *reader, uint64_t offset, void *buf,
                                  size_t len);
 
-/* For sendfile: a descriptor that stays the reader's and the payload's offset in it, or -1. */
-int payload_descriptor(const struct payload_reader *reader, uint64_t *file_offset);
+/* For sendfile of `len` (not 0) bytes from `offset` on: a descriptor that stays the reader's, and
+   where in it they are.  -1 when they are to be read: see stream_pin_descriptor. */
+int payload_descriptor(const struct payload_reader *reader, uint64_t offset, uint64_t len,
+                       uint64_t *file_offset);
 
 #endif

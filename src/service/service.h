@@ -22,6 +22,7 @@
 #include "stream/stream.h"
 
 struct open_table;
+struct space;
 struct sweeper;
 
 struct service {
@@ -30,6 +31,7 @@ struct service {
     struct clock *clock;
     struct sweeper *sweeper;       /* reclaims deleted containers; NULL in unit tests */
     struct open_table *opens;      /* files that SMB clients have open; NULL: they have none */
+    struct space *space;           /* what is left of the disk; NULL: there is no end to it */
     uint64_t inline_payload_bytes; /* payloads up to this size travel inside the commit */
     bool blob_versioning;          /* every write of a blob keeps the version it replaces */
 };

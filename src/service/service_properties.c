@@ -211,8 +211,9 @@ enum err service_properties_get(struct service *service, struct arena *arena, st
 {
     struct slice row;
     *properties = (struct service_properties){ 0 };
-    const enum err err = partition_get(service->store, arena, account_partition(arena, account),
-                                       service_properties_key(arena, letter), &row);
+    const enum err err =
+        partition_get_often(service->store, arena, account_partition(arena, account),
+                            service_properties_key(arena, letter), &row);
     if (err == ERR_NOT_FOUND)
         return OK;
     return err == OK ? service_properties_decode(row, properties) : err;

@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "service/account_partition.h"
 #include "service/background.h"
 #include "service/blob/blob_sweep.h"
@@ -18,6 +19,8 @@ enum {
     /* How often marked partitions are looked at, and how often for what has expired. */
     SWEEP_PERIOD_SEC = 10,
     SWEEP_EXPIRY_SEC = 60 * 60,
+    /* The longest rest between two batches: a batch that took longer was itself kept waiting. */
+    SWEEP_REST_US_MAX = 20 * 1000,
 };
 
 /* What each kind of resource wants done. */
@@ -46,24 +49,39 @@ struct sweeper {
 
     /* of the thread */
     int64_t expiry_at_us; /* monotonic: when to look for what has expired */
+    int64_t batch_at_us;  /* monotonic: when the present batch began */
 
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct mutex lock;
+    struct condvar changed;
     bool work;
     bool stop;
 };
 
 /* --- for the services --- */
 
+/* Under lock: let others have as much time as the last batch took. */
+static void rest(struct sweeper *sweeper)
+{
+    int64_t rest_us = clock_monotonic_us() - sweeper->batch_at_us;
+    if (rest_us > SWEEP_REST_US_MAX)
+        rest_us = SWEEP_REST_US_MAX;
+    const int64_t until_us = clock_monotonic_us() + rest_us;
+    bool early = true;
+    while (!sweeper->stop && early)
+        early = condvar_wait_until(&sweeper->changed, &sweeper->lock, until_us);
+}
+
 bool sweep_is_stopping(const struct sweep *sweep)
 {
     struct sweeper *sweeper = sweep->sweeper;
     if (sweeper == NULL)
         return false;
-    pthread_mutex_lock(&sweeper->lock);
+    mutex_lock(&sweeper->lock);
+    rest(sweeper);
+    sweeper->batch_at_us = clock_monotonic_us();
     const bool stop = sweeper->stop;
-    pthread_mutex_unlock(&sweeper->lock);
+    mutex_unlock(&sweeper->lock);
     return stop;
 }
 
@@ -264,6 +282,7 @@ static void make_pass(struct sweeper *sweeper)
 {
     struct sweep sweep = { .service = sweeper->service, .sweeper = sweeper };
     const int64_t now_us = clock_monotonic_us();
+    sweeper->batch_at_us = now_us;
     if (now_us >= sweeper->expiry_at_us) {
         sweep.extent = SWEEP_THOROUGHLY;
         sweeper->expiry_at_us = now_us + SWEEP_EXPIRY_SEC * INT64_C(1000000);
@@ -281,26 +300,24 @@ static void make_pass(struct sweeper *sweeper)
 /* Under lock: sleep until there is work, or the period is over. */
 static void wait_for_work(struct sweeper *sweeper)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += SWEEP_PERIOD_SEC;
-    int failed = 0;
-    while (!sweeper->work && !sweeper->stop && failed == 0)
-        failed = pthread_cond_timedwait(&sweeper->changed, &sweeper->lock, &until);
+    const int64_t until_us = clock_monotonic_us() + SWEEP_PERIOD_SEC * INT64_C(1000000);
+    bool early = true;
+    while (!sweeper->work && !sweeper->stop && early)
+        early = condvar_wait_until(&sweeper->changed, &sweeper->lock, until_us);
 }
 
 static void *sweeper_run(void *arg)
 {
     struct sweeper *sweeper = arg;
-    pthread_mutex_lock(&sweeper->lock);
+    mutex_lock(&sweeper->lock);
     while (!sweeper->stop) {
         sweeper->work = false;
-        pthread_mutex_unlock(&sweeper->lock);
+        mutex_unlock(&sweeper->lock);
         make_pass(sweeper);
-        pthread_mutex_lock(&sweeper->lock);
+        mutex_lock(&sweeper->lock);
         wait_for_work(sweeper);
     }
-    pthread_mutex_unlock(&sweeper->lock);
+    mutex_unlock(&sweeper->lock);
     return NULL;
 }
 
@@ -315,12 +332,8 @@ enum err sweeper_new(struct service *service, const struct slice *accounts, size
     sweeper->accounts = arena_alloc(&sweeper->arena, account_count * sizeof(*accounts));
     for (size_t i = 0; i < account_count; i++)
         sweeper->accounts[i] = arena_copy(&sweeper->arena, accounts[i]);
-    pthread_mutex_init(&sweeper->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sweeper->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    mutex_init(&sweeper->lock, LOCK_SERVICE_SWEEPER);
+    condvar_init(&sweeper->changed);
     if (pthread_create(&sweeper->thread, NULL, sweeper_run, sweeper) != 0) {
         arena_release(&sweeper->arena);
         free(sweeper);
@@ -334,13 +347,13 @@ void sweeper_free(struct sweeper *sweeper)
 {
     if (sweeper == NULL)
         return;
-    pthread_mutex_lock(&sweeper->lock);
+    mutex_lock(&sweeper->lock);
     sweeper->stop = true;
-    pthread_cond_signal(&sweeper->changed);
-    pthread_mutex_unlock(&sweeper->lock);
+    condvar_signal(&sweeper->changed);
+    mutex_unlock(&sweeper->lock);
     pthread_join(sweeper->thread, NULL);
-    pthread_cond_destroy(&sweeper->changed);
-    pthread_mutex_destroy(&sweeper->lock);
+    condvar_release(&sweeper->changed);
+    mutex_release(&sweeper->lock);
     arena_release(&sweeper->arena);
     free(sweeper);
 }
@@ -349,8 +362,8 @@ void sweeper_wake(struct sweeper *sweeper)
 {
     if (sweeper == NULL)
         return;
-    pthread_mutex_lock(&sweeper->lock);
+    mutex_lock(&sweeper->lock);
     sweeper->work = true;
-    pthread_cond_signal(&sweeper->changed);
-    pthread_mutex_unlock(&sweeper->lock);
+    condvar_signal(&sweeper->changed);
+    mutex_unlock(&sweeper->lock);
 }

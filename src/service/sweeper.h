@@ -56,7 +56,7 @@ enum sweep_extent {
 enum {
     /* Rows deleted by one update: enough to be quick, few enough that a client's update does not
        wait noticeably behind it. */
-    SWEEP_BATCH_ROWS = 256,
+    SWEEP_BATCH_ROWS = 64,
 };
 
 /* A pass under way. */
@@ -66,7 +66,9 @@ struct sweep {
     enum sweep_extent extent;
 };
 
-/* Asked before each batch: whether to leave off, with ERR_SHUTTING_DOWN. */
+/* Asked before each batch: whether to leave off, with ERR_SHUTTING_DOWN.  The sweeper's thread
+   first rests for as long as the last batch took, so that at most half of a committer is busy with
+   what nobody waits for. */
 bool sweep_is_stopping(const struct sweep *sweep);
 
 /* Close a partition (account_partition.h), and wait. */

@@ -363,8 +363,11 @@ enum err blob_key_name(struct slice key, struct slice *name, int64_t *snapshot)
     if (key.len <= 1 + BLOB_KEY_SUFFIX_BYTES || key.data[0] != 'b' ||
         key.data[key.len - BLOB_KEY_SUFFIX_BYTES] != '\0')
         return CORRUPT("a key of %zu bytes is not a blob's", key.len);
-    *name = slice_make(key.data + 1, key.len - 1 - BLOB_KEY_SUFFIX_BYTES);
     const uint64_t version = get_be64((const uint8_t *)key.data + key.len - 8);
+    /* Nothing was taken at the beginning of time, which is how a base blob is told here. */
+    if (version != UINT64_MAX && (version == 0 || version > INT64_MAX))
+        return CORRUPT("the key of a snapshot names no instant");
+    *name = slice_make(key.data + 1, key.len - 1 - BLOB_KEY_SUFFIX_BYTES);
     *snapshot = version == UINT64_MAX ? 0 : (int64_t)version;
     return OK;
 }

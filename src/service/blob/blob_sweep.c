@@ -18,6 +18,38 @@ enum {
     SWEEP_BATCH_DELETED = 16,
 };
 
+/* --- all rows of a kind --- */
+
+/* Does what the row `key` asks for, or some of it, and removes the row when that is done. */
+typedef enum err row_fn(const struct sweep *sweep, struct slice partition, struct slice key,
+                        void *arg);
+
+/* Call `fn` for rows with the prefix until there are none.  Those that come to be behind the
+   present one are found by beginning again. */
+static enum err each_row(const struct sweep *sweep, struct slice partition, struct slice prefix,
+                         row_fn *fn, void *arg)
+{
+    struct arena arenas[2] = { 0 }; /* one of the last key, one of the next */
+    struct slice key = { 0 };
+    enum err err = OK;
+    for (unsigned turn = 0; err == OK; turn ^= 1) {
+        const bool from_first = key.len == 0;
+        arena_clear(&arenas[turn]);
+        err = sweep_is_stopping(sweep) ? ERR_SHUTTING_DOWN
+                                       : background_find_from(sweep->service, &arenas[turn],
+                                                              partition, prefix, key, &key);
+        if (err == OK) {
+            err = fn(sweep, partition, key, arg);
+        } else if (err == ERR_NOT_FOUND && !from_first) {
+            key = (struct slice){ 0 };
+            err = OK;
+        }
+    }
+    arena_release(&arenas[0]);
+    arena_release(&arenas[1]);
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
 /* --- lists that no record names --- */
 
 struct drop_request {
@@ -32,24 +64,19 @@ static enum err drop_decide(struct change *change, void *arg)
     return content_sweep(change, request->content_id, &done);
 }
 
+static enum err drop_row(const struct sweep *sweep, struct slice partition, struct slice key,
+                         void *arg)
+{
+    (void)arg;
+    struct drop_request request = { 0 };
+    if (!dropped_key_content(key, &request.content_id))
+        return CORRUPT("a key of %zu bytes is not of dropped content", key.len);
+    return background_update(sweep->service, &request.waited, partition, drop_decide);
+}
+
 static enum err sweep_dropped(const struct sweep *sweep, struct slice partition)
 {
-    struct arena arena = { 0 };
-    enum err err = OK;
-    while (err == OK) {
-        struct slice key;
-        struct drop_request request = { 0 };
-        arena_clear(&arena);
-        err = sweep_is_stopping(sweep) ? ERR_SHUTTING_DOWN
-                                       : background_find_first(sweep->service, &arena, partition,
-                                                               dropped_prefix(), &key);
-        if (err == OK && !dropped_key_content(key, &request.content_id))
-            err = CORRUPT("a key of %zu bytes is not of dropped content", key.len);
-        if (err == OK)
-            err = background_update(sweep->service, &request.waited, partition, drop_decide);
-    }
-    arena_release(&arena);
-    return err == ERR_NOT_FOUND ? OK : err;
+    return each_row(sweep, partition, dropped_prefix(), drop_row, NULL);
 }
 
 /* --- lists that are laid over others --- */
@@ -304,20 +331,19 @@ static enum err remove_all(const struct sweep *sweep, struct slice partition,
     return err;
 }
 
+static enum err remove_row(const struct sweep *sweep, struct slice partition, struct slice key,
+                           void *arg)
+{
+    struct remove_request *request = arg;
+    *request = (struct remove_request){ .remove = request->remove, .key = key };
+    return remove_all(sweep, partition, request);
+}
+
 static enum err sweep_gone(const struct sweep *sweep, struct slice partition, struct slice prefix,
                            remove_fn *remove)
 {
-    struct arena arena = { 0 };
-    enum err err = OK;
-    while (err == OK) {
-        struct remove_request request = { .remove = remove };
-        arena_clear(&arena);
-        err = background_find_first(sweep->service, &arena, partition, prefix, &request.key);
-        if (err == OK)
-            err = remove_all(sweep, partition, &request);
-    }
-    arena_release(&arena);
-    return err == ERR_NOT_FOUND ? OK : err;
+    struct remove_request request = { .remove = remove };
+    return each_row(sweep, partition, prefix, remove_row, &request);
 }
 
 /* --- one partition --- */
@@ -388,10 +414,11 @@ enum err blob_sweep_marked(const struct sweep *sweep, struct slice partition)
 
 /* --- one incarnation --- */
 
-struct sweep_request {
+/* Records that are to be removed.  They were found in a view. */
+struct records_request {
     struct waited_update waited;
-    struct slice prefix;  /* of records */
-    size_t removed_count; /* result */
+    size_t count;
+    struct slice keys[SWEEP_BATCH_ROWS];
 };
 
 /* Of a base blob's tags there are rows in the index. */
@@ -407,50 +434,84 @@ static enum err sweep_tags(struct change *change, struct slice key, const struct
     return err;
 }
 
-static enum err sweep_decide(struct change *change, void *arg)
+static enum err remove_record(struct change *change, struct slice key)
 {
-    struct sweep_request *request = arg;
-    struct arena *arena = change_arena(change);
-    request->removed_count = 0;
-    struct cursor *cursor = change_scan(change, request->prefix, (struct slice){ 0 });
-    struct slice keys[SWEEP_BATCH_ROWS];
-    size_t row_count = 0;
+    struct slice row;
+    struct blob blob;
+    enum err err = change_get(change, key, &row);
+    if (err == ERR_NOT_FOUND)
+        return OK;
+    if (err == OK)
+        err = blob_decode(change_arena(change), row, &blob);
+    if (err == OK)
+        err = content_drop(change, &blob.content);
+    if (err == OK)
+        err = sweep_tags(change, key, &blob);
+    if (err == OK)
+        change_delete(change, key);
+    return err;
+}
+
+static enum err records_decide(struct change *change, void *arg)
+{
+    const struct records_request *request = arg;
     enum err err = OK;
-    while (row_count < SWEEP_BATCH_ROWS) {
+    for (size_t i = 0; err == OK && i < request->count; i++)
+        err = remove_record(change, request->keys[i]);
+    return err;
+}
+
+/* The next records from `from` on, which is the last of those before, or empty. */
+static enum err find_records(struct service *service, struct arena *arena, struct slice partition,
+                             struct slice prefix, struct slice from,
+                             struct records_request *request)
+{
+    struct arena scratch = { 0 };
+    struct partition_view view;
+    partition_view_open(service->store, partition, &view);
+    struct cursor *cursor = partition_view_scan(&view, prefix, from);
+    enum err err = OK;
+    size_t row_count = 0;
+    request->count = 0;
+    while (err == OK && row_count < SWEEP_BATCH_ROWS) {
         struct slice key;
         struct slice row;
         struct blob blob;
+        arena_clear(&scratch);
         err = cursor_next(cursor, &key, &row);
         if (err == OK)
-            err = blob_decode(arena, arena_copy(arena, row), &blob);
-        if (err != OK)
-            break;
-        const struct slice own_key = arena_copy(arena, key);
-        err = content_drop(change, &blob.content);
-        if (err == OK)
-            err = sweep_tags(change, own_key, &blob);
-        if (err != OK)
-            break;
-        keys[request->removed_count++] = own_key;
-        row_count += blob.content.place == CONTENT_SEGMENTS ? SWEEP_LIST_ROWS : 1;
+            err = blob_decode(&scratch, row, &blob);
+        if (err == OK) {
+            request->keys[request->count++] = arena_copy(arena, key);
+            row_count += blob.content.place == CONTENT_SEGMENTS ? SWEEP_LIST_ROWS : 1;
+        }
     }
     cursor_free(cursor);
-    if (err != OK && err != ERR_NOT_FOUND)
-        return err;
-    for (size_t i = 0; i < request->removed_count; i++)
-        change_delete(change, keys[i]);
-    return OK;
+    partition_view_close(&view);
+    arena_release(&scratch);
+    return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Records of one letter. */
+/* Records of one letter.  Each batch begins where the last one ended: a scan from the beginning
+   would pass by all that has been removed so far, while other updates wait for it. */
 static enum err sweep_records(const struct sweep *sweep, struct slice partition, const char *letter)
 {
-    struct sweep_request request = { .prefix = slice_of(letter), .removed_count = 1 };
+    struct arena arenas[2] = { 0 }; /* one of the last keys, one of the next */
+    struct slice from = { 0 };
+    struct records_request request = { .count = 1 };
     enum err err = OK;
-    while (err == OK && request.removed_count > 0)
-        err = sweep_is_stopping(sweep)
-                  ? ERR_SHUTTING_DOWN
-                  : background_update(sweep->service, &request.waited, partition, sweep_decide);
+    for (unsigned turn = 0; err == OK && request.count > 0; turn ^= 1) {
+        arena_clear(&arenas[turn]);
+        err = sweep_is_stopping(sweep) ? ERR_SHUTTING_DOWN
+                                       : find_records(sweep->service, &arenas[turn], partition,
+                                                      slice_of(letter), from, &request);
+        if (err == OK && request.count > 0) {
+            from = request.keys[request.count - 1];
+            err = background_update(sweep->service, &request.waited, partition, records_decide);
+        }
+    }
+    arena_release(&arenas[0]);
+    arena_release(&arenas[1]);
     return err;
 }
 

@@ -73,7 +73,7 @@ static enum err block_decode(struct slice row, struct segment *segment)
     return err == ERR_NOT_FOUND ? CORRUPT("a block has no payload") : err;
 }
 
-static struct slice uncommitted_encode(struct arena *arena, const struct uncommitted *uncommitted)
+struct slice uncommitted_encode(struct arena *arena, const struct uncommitted *uncommitted)
 {
     struct strbuf row;
     strbuf_init(&row, arena);

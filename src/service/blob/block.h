@@ -122,6 +122,9 @@ struct uncommitted {
     struct lease lease;    /* of the name, if there is no blob; the blob's own otherwise counts */
 };
 
+/* The stored form, in the arena. */
+struct slice uncommitted_encode(struct arena *arena, const struct uncommitted *uncommitted);
+
 /* ERR_CORRUPT */
 MUST_CHECK enum err uncommitted_decode(struct slice row, struct uncommitted *uncommitted);
 

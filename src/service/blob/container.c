@@ -102,8 +102,8 @@ static enum err read_container(struct service *service, struct arena *arena,
 {
     struct slice row;
     const enum err err =
-        partition_get(service->store, arena, account_partition(arena, name->account),
-                      container_key(arena, name->container), &row);
+        partition_get_often(service->store, arena, account_partition(arena, name->account),
+                            container_key(arena, name->container), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_CONTAINER_NOT_FOUND;
     return err == OK ? container_decode(arena, row, container) : err;

@@ -11,6 +11,7 @@
 #include "service/blob/segments.h"
 #include "service/blob/tag.h"
 #include "service/blob/tier.h"
+#include "service/file/file_copy.h"
 #include "service/file/file_name.h"
 #include "service/row.h"
 
@@ -447,7 +448,7 @@ void copy_put(struct service *service, struct copy_change *change)
         blob_start_payload(service, &change->blob, put_decide);
 }
 
-static struct slice pending_row(struct arena *arena)
+struct slice copy_pending_row(struct arena *arena)
 {
     struct strbuf row;
     strbuf_init(&row, arena);
@@ -480,7 +481,7 @@ static enum err begin_decide(struct change *change, void *arg)
             .total_bytes = request->total_bytes,
         },
     };
-    change_put(change, pending_copy_key(arena, request->blob.name.blob), pending_row(arena));
+    change_put(change, pending_copy_key(arena, request->blob.name.blob), copy_pending_row(arena));
     change_mark(change);
     return blob_decide_replace(change, &request->blob, &old, exists, &blob);
 }
@@ -493,11 +494,11 @@ void copy_begin(struct service *service, struct copy_change *change)
 
 /* --- a pending copy --- */
 
-static enum err check_pending(const struct blob *blob, const struct uuid *id)
+enum err copy_check_pending(const struct blob_copy *copy, const struct uuid *id)
 {
-    if (blob->copy.status != BLOB_COPY_PENDING)
+    if (copy->status != BLOB_COPY_PENDING)
         return ERR_NO_PENDING_COPY;
-    return uuid_equal(&blob->copy.id, id) ? OK : ERR_COPY_ID_MISMATCH;
+    return uuid_equal(&copy->id, id) ? OK : ERR_COPY_ID_MISMATCH;
 }
 
 /* The copy is over: the record under a new ETag, and no row that says that it is pending. */
@@ -545,7 +546,7 @@ static enum err copy_step_decide(struct change *change, void *arg)
         return OK;
     }
     if (err == OK)
-        err = check_pending(&blob, &request->id);
+        err = copy_check_pending(&blob.copy, &request->id);
     if (err != OK)
         return err;
     blob.copy.copied_bytes = request->copied_bytes;
@@ -596,7 +597,7 @@ static enum err abort_decide(struct change *change, void *arg)
                                 request->has_lease_id ? &request->lease_id : NULL,
                                 change_now_ms(change));
     if (err == OK)
-        err = check_pending(&blob, &request->id);
+        err = copy_check_pending(&blob.copy, &request->id);
     if (err == OK)
         put_ended(change, request->name.blob, BLOB_COPY_ABORTED, &blob);
     return err;
@@ -612,10 +613,17 @@ void copy_abort(struct service *service, struct copy_abort *change)
 struct recovery {
     struct waited_update waited;
     struct service *service;
+    bool is_of_files;    /* the partition */
     struct slice name;   /* of a blob with a pending copy, or empty */
+    uint64_t file_id;    /* of a file with one, or 0 */
     uint64_t content_id; /* of content that was being made */
     enum err err;        /* of the passage */
 };
+
+struct slice copy_restart_description(void)
+{
+    return slice_of("500 InternalError \"The server was restarted.\"");
+}
 
 static enum err recover_copy(struct change *change, struct slice name)
 {
@@ -623,7 +631,7 @@ static enum err recover_copy(struct change *change, struct slice name)
     struct blob blob;
     const enum err err = blob_decide_get(change, name, &blob);
     if (err == OK && blob.copy.status == BLOB_COPY_PENDING) {
-        blob.copy.description = slice_of("500 InternalError \"The server was restarted.\"");
+        blob.copy.description = copy_restart_description();
         put_ended(change, name, BLOB_COPY_FAILED, &blob);
         return OK;
     }
@@ -636,6 +644,8 @@ static enum err recover_decide(struct change *change, void *arg)
     const struct recovery *recovery = arg;
     if (recovery->name.len > 0)
         return recover_copy(change, recovery->name);
+    if (recovery->file_id != 0)
+        return file_copy_recover(change, recovery->file_id);
     const struct clone clone = { .has_steps = true, .content_id = recovery->content_id };
     clone_abandon(&clone, change);
     return OK;
@@ -645,7 +655,9 @@ static enum err recover_decide(struct change *change, void *arg)
 static enum err understand_key(struct recovery *recovery, struct slice key)
 {
     recovery->name = (struct slice){ 0 };
-    if (pending_copy_key_name(key, &recovery->name) ||
+    recovery->file_id = 0;
+    if ((recovery->is_of_files ? pending_file_key_id(key, &recovery->file_id)
+                               : pending_copy_key_name(key, &recovery->name)) ||
         unfinished_key_content(key, &recovery->content_id))
         return OK;
     return CORRUPT("a key of %zu bytes is not of a copy", key.len);
@@ -673,8 +685,8 @@ static enum err recover_prefix(struct recovery *recovery, struct slice partition
 static bool recover_partition(void *arg, struct slice partition)
 {
     struct recovery *recovery = arg;
-    /* Those of shares have no pending copies, but may have content that was being made. */
-    if (!is_blob_partition(partition) && !is_file_partition(partition))
+    recovery->is_of_files = is_file_partition(partition);
+    if (!is_blob_partition(partition) && !recovery->is_of_files)
         return true;
     enum err err = recover_prefix(recovery, partition, pending_copy_prefix());
     if (err == OK)

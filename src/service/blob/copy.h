@@ -101,10 +101,11 @@ void copy_begin(struct service *service, struct copy_change *change);
 
 /* --- a pending copy --- */
 
+/* A copy to a blob, or the beginning of one to a file (service/file/file_copy.h). */
 struct copy_step {
     struct service_change base;
     struct slice partition; /* of the destination: copy_partition */
-    struct slice blob;
+    struct slice blob;      /* copy_step */
     struct uuid id;
     uint64_t copied_bytes;
     struct payload_writer *payload; /* all bytes, finished: the copy succeeds; or NULL */
@@ -139,9 +140,15 @@ struct copy_abort {
  */
 void copy_abort(struct service *service, struct copy_abort *change);
 
+/* What the two kinds of destination share: whether this copy to it is pending (ERR_NO_PENDING_COPY,
+   ERR_COPY_ID_MISMATCH), the row that says so, and why it is over after a restart. */
+MUST_CHECK enum err copy_check_pending(const struct blob_copy *copy, const struct uuid *id);
+struct slice copy_pending_row(struct arena *arena);
+struct slice copy_restart_description(void);
+
 /*
- * After a start: copies that were pending have failed, and content that was being made is given
- * back. Called before the first request.
+ * After a start: copies that were pending, to blobs and to files, have failed, and content that was
+ * being made is given back.  Called before the first request.
  */
 MUST_CHECK enum err copy_recover(struct service *service);
 

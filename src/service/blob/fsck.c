@@ -33,6 +33,11 @@ void fsck__report(struct fsck *fsck, const char *format, ...)
     fsck->request->finding(fsck->request->arg, words);
 }
 
+void fsck__repair(struct fsck *fsck, const struct partition_repair *repair)
+{
+    repair_add(fsck->request->repairs, repair);
+}
+
 struct slice fsck__printable(struct arena *arena, struct slice bytes)
 {
     struct strbuf text;
@@ -220,9 +225,12 @@ static void check_account(struct fsck *fsck, struct slice partition)
                      error_text(err));
     bool marked = false;
     if (walk.needs_mark &&
-        (partition_is_marked(fsck->request->store, partition, &marked) != OK || !marked))
+        (partition_is_marked(fsck->request->store, partition, &marked) != OK || !marked)) {
         fsck__report(fsck, "%s: there are soft-deleted shares, but no mark to find them by",
                      walk.account.data);
+        fsck__repair(fsck, &(struct partition_repair){ .kind = PARTITION_REPAIR_MARK,
+                                                       .partition = partition });
+    }
     cursor_free(cursor);
     partition_view_close(&view);
     arena_release(&walk.arena);
@@ -300,9 +308,21 @@ static void report_of_partition(void *arg, const struct stream_range *range, con
     arena_release(&arena);
 }
 
+/* What nothing owns is given back when the extent is settled anew. */
+static void repair_extent(void *arg, uint64_t extent_id)
+{
+    fsck__repair(arg, &(struct partition_repair){ .kind = PARTITION_REPAIR_UNSETTLE,
+                                                  .needs_all = true,
+                                                  .range.extent_id = extent_id });
+}
+
 static void check_partition_layer(struct fsck *fsck)
 {
-    struct partition_check check = { .report = report_of_partition, .arg = fsck };
+    struct partition_check check = {
+        .report = report_of_partition,
+        .unsettle = repair_extent,
+        .arg = fsck,
+    };
     const enum err err = partition_check(fsck->request->store, &check);
     (void)err; /* it was reported */
     fsck->summary->extent_count = check.census.extent_count;
@@ -310,22 +330,43 @@ static void check_partition_layer(struct fsck *fsck)
     fsck->summary->reclaimable_bytes = check.census.reclaimable_bytes;
 }
 
+/* All rows of all partitions: findings, and who claims what. */
+static void walk_all(struct fsck *fsck)
+{
+    fsck->queues = (struct fsck_queues){ .store = fsck->request->store,
+                                         .report = report_of_service,
+                                         .arg = fsck };
+    fsck->queues.repairs = fsck->request->repairs;
+    fsck->tables = (struct fsck_tables){ .store = fsck->request->store,
+                                         .report = report_of_service,
+                                         .arg = fsck };
+    fsck->files = (struct fsck_files){ .store = fsck->request->store,
+                                       .report = report_of_service,
+                                       .arg = fsck };
+    fsck->files.repairs = fsck->request->repairs;
+    visit_all(fsck, visit_account);
+    check_incarnations(fsck);
+    fsck_queue_sort(&fsck->queues);
+    fsck_table_sort(&fsck->tables);
+    fsck_file_sort(&fsck->files);
+    visit_all(fsck, visit_contents);
+}
+
+static void release(struct fsck *fsck)
+{
+    fsck_queue_release(&fsck->queues);
+    fsck_file_release(&fsck->files);
+    fsck_table_release(&fsck->tables);
+    fsck__list_release(&fsck->containers);
+    fsck__list_release(&fsck->claims);
+    arena_release(&fsck->arena);
+}
+
 void fsck_run(const struct fsck_request *request, struct fsck_summary *summary)
 {
     *summary = (struct fsck_summary){ 0 };
     struct fsck fsck = { .request = request, .summary = summary };
-    fsck.queues =
-        (struct fsck_queues){ .store = request->store, .report = report_of_service, .arg = &fsck };
-    fsck.tables =
-        (struct fsck_tables){ .store = request->store, .report = report_of_service, .arg = &fsck };
-    fsck.files =
-        (struct fsck_files){ .store = request->store, .report = report_of_service, .arg = &fsck };
-    visit_all(&fsck, visit_account);
-    check_incarnations(&fsck);
-    fsck_queue_sort(&fsck.queues);
-    fsck_table_sort(&fsck.tables);
-    fsck_file_sort(&fsck.files);
-    visit_all(&fsck, visit_contents);
+    walk_all(&fsck);
     fsck__compare_owners(&fsck);
     check_partition_layer(&fsck);
     summary->queue_count = fsck.queues.queue_count;
@@ -339,10 +380,24 @@ void fsck_run(const struct fsck_request *request, struct fsck_summary *summary)
     summary->kept_share_count = fsck.files.kept_count;
     summary->node_count = fsck.files.node_count;
     summary->deleted_share_count = fsck.files.deleted_count;
-    fsck_queue_release(&fsck.queues);
-    fsck_file_release(&fsck.files);
-    fsck_table_release(&fsck.tables);
-    fsck__list_release(&fsck.containers);
-    fsck__list_release(&fsck.claims);
-    arena_release(&fsck.arena);
+    release(&fsck);
+}
+
+static void ignore_finding(void *arg, const char *words)
+{
+    (void)arg;
+    (void)words;
+}
+
+struct slice fsck_users(struct partition_store *store, struct arena *arena,
+                        const struct stream_range *range)
+{
+    const struct fsck_request request = { .store = store, .finding = ignore_finding };
+    struct fsck_summary summary = { 0 };
+    struct fsck fsck = { .request = &request, .summary = &summary };
+    walk_all(&fsck);
+    fsck__sort_claims(&fsck);
+    const struct slice users = fsck__users(&fsck, arena, range);
+    release(&fsck);
+    return users;
 }

@@ -21,11 +21,13 @@
 #include <stdint.h>
 
 #include "partition/partition.h"
+#include "service/repair.h"
 
 struct fsck_request {
     struct partition_store *store; /* with a stream */
     void (*finding)(void *arg, const char *words);
     void *arg;
+    struct repair_list *repairs; /* what would set findings right is added; NULL: not wanted */
 };
 
 struct fsck_summary {
@@ -57,5 +59,10 @@ struct fsck_summary {
 
 /* Check the whole store.  What cannot be read is a finding too. */
 void fsck_run(const struct fsck_request *request, struct fsck_summary *summary);
+
+/* Who uses a payload, in words, in the arena; empty when nobody does.  Reads all metadata, and may
+   be called while the store is used. */
+struct slice fsck_users(struct partition_store *store, struct arena *arena,
+                        const struct stream_range *range);
 
 #endif

@@ -28,6 +28,32 @@ void fsck__check_end(struct fsck_blobs *blobs, char letter, enum err err)
                      blobs->label.data, letter, error_text(err));
 }
 
+void fsck__repair_put(struct fsck_blobs *blobs, struct slice key, struct slice value)
+{
+    fsck__repair(blobs->fsck, &(struct partition_repair){
+                                  .kind = PARTITION_REPAIR_PUT,
+                                  .partition = blobs->view.partition,
+                                  .key = key,
+                                  .value = value,
+                              });
+}
+
+void fsck__repair_delete(struct fsck_blobs *blobs, struct slice key)
+{
+    fsck__repair(blobs->fsck, &(struct partition_repair){
+                                  .kind = PARTITION_REPAIR_DELETE,
+                                  .needs_all = true,
+                                  .partition = blobs->view.partition,
+                                  .key = key,
+                              });
+}
+
+/* The row that says yes: of an index that has nothing else to say. */
+static struct slice yes_row(struct fsck_blobs *blobs)
+{
+    return repair_number_row(&blobs->arena, 1);
+}
+
 typedef void row_fn(struct fsck_blobs *blobs, struct slice key, struct slice row);
 
 /* Call `fn` for each row of a kind; the key is in the arena. */
@@ -197,14 +223,19 @@ static void check_base(struct fsck_blobs *blobs, struct slice name, const struct
     for (size_t i = 0; i < blob->tags.count; i++) {
         const struct metadata_pair *tag = &blob->tags.pairs[i];
         const struct slice printable = fsck__printable(&blobs->arena, tag->name);
-        if (!has_row(blobs, tag_index_key(&blobs->arena, tag, name)))
+        const struct slice key = tag_index_key(&blobs->arena, tag, name);
+        if (!has_row(blobs, key)) {
             fsck__report(blobs->fsck, "%s: its tag \"%.*s\" is not in the index",
                          name_of(blobs, name).data, (int)printable.len, printable.data);
+            fsck__repair_put(blobs, key, tag_index_row(&blobs->arena));
+        }
     }
-    if (blob->copy.status == BLOB_COPY_PENDING &&
-        !has_row(blobs, pending_copy_key(&blobs->arena, name)))
+    const struct slice copy_key = pending_copy_key(&blobs->arena, name);
+    if (blob->copy.status == BLOB_COPY_PENDING && !has_row(blobs, copy_key)) {
         fsck__report(blobs->fsck, "%s: its copy is pending, and nothing will end it",
                      name_of(blobs, name).data);
+        fsck__repair_put(blobs, copy_key, yes_row(blobs));
+    }
 }
 
 /* Snapshots come before their blob.  Of one that was a version, the blob can be deleted and they be
@@ -272,9 +303,12 @@ static void check_history(struct fsck_blobs *blobs, struct slice key, struct sli
     if (kind == HISTORY_DELETED && blob.deleted_at == 0)
         fsck__report(blobs->fsck, "%s: it is kept as deleted, and is not",
                      name_of(blobs, name).data);
-    if (blob.deleted_at != 0 && !has_row(blobs, expiry_key(&blobs->arena, blob.expires_at, key)))
+    const struct slice expiry = expiry_key(&blobs->arena, blob.expires_at, key);
+    if (blob.deleted_at != 0 && !has_row(blobs, expiry)) {
         fsck__report(blobs->fsck, "%s: it is soft-deleted, and nothing will remove it",
                      name_of(blobs, name).data);
+        fsck__repair_put(blobs, expiry, yes_row(blobs));
+    }
 }
 
 static void check_expiry(struct fsck_blobs *blobs, struct slice key, struct slice row)
@@ -294,9 +328,11 @@ static void check_expiry(struct fsck_blobs *blobs, struct slice key, struct slic
     if (blobs->is_closed && err == ERR_NOT_FOUND)
         return;
     if (err != OK ||
-        (blob_decode(&blobs->arena, kept, &blob) == OK && blob.expires_at != expires_at))
+        (blob_decode(&blobs->arena, kept, &blob) == OK && blob.expires_at != expires_at)) {
         fsck__report(blobs->fsck, "%s: there is an expiry of something that is not soft-deleted",
                      blobs->label.data);
+        fsck__repair_delete(blobs, key);
+    }
 }
 
 static int compare_named(const void *a, const void *b)
@@ -340,6 +376,23 @@ struct block_group {
     bool is_uneven;    /* ids are of different length */
 };
 
+/* The row about blocks says what their rows say. */
+static void repair_group(struct fsck_blobs *blobs, const struct block_group *group,
+                         const struct uncommitted *found)
+{
+    struct uncommitted right = *found;
+    right.id_chars = group->id_chars;
+    right.block_count = group->count;
+    right.length_bytes = group->length_bytes;
+    fsck__repair(blobs->fsck, &(struct partition_repair){
+                                  .kind = PARTITION_REPAIR_PUT,
+                                  .needs_all = true,
+                                  .partition = blobs->view.partition,
+                                  .key = uncommitted_key(&blobs->arena, group->name),
+                                  .value = uncommitted_encode(&blobs->arena, &right),
+                              });
+}
+
 static void check_group(struct fsck_blobs *blobs, const struct block_group *group)
 {
     if (group->count == 0)
@@ -366,6 +419,10 @@ static void check_group(struct fsck_blobs *blobs, const struct block_group *grou
                      " bytes, and their row says %" PRIu64 " of %" PRIu64 " bytes",
                      name_of(blobs, group->name).data, group->count, group->length_bytes,
                      uncommitted.block_count, uncommitted.length_bytes);
+    else
+        return;
+    if (!group->is_uneven)
+        repair_group(blobs, group, &uncommitted);
 }
 
 static void check_block(struct fsck_blobs *blobs, struct slice key, struct slice row,
@@ -427,10 +484,12 @@ static void check_uncommitted(struct fsck_blobs *blobs, struct slice key, struct
                             (struct slice){ 0 });
     struct slice block_key;
     struct slice block_row;
-    if (cursor_next(cursor, &block_key, &block_row) != OK)
+    if (cursor_next(cursor, &block_key, &block_row) != OK) {
         fsck__report(blobs->fsck,
                      "%s: its row says that there are uncommitted blocks; there are none",
                      name_of(blobs, name).data);
+        fsck__repair_delete(blobs, key);
+    }
     cursor_free(cursor);
 }
 
@@ -478,9 +537,11 @@ static void check_tag(struct fsck_blobs *blobs, struct slice key, struct slice r
     const struct slice *value =
         get_base(blobs, name, &blob) ? tags_find(&blob.tags, tag.name) : NULL;
     const struct slice printable = fsck__printable(&blobs->arena, tag.name);
-    if (value == NULL || !slice_equal(*value, tag.value))
+    if (value == NULL || !slice_equal(*value, tag.value)) {
         fsck__report(blobs->fsck, "%s: the index has its tag \"%.*s\", which it has not",
                      name_of(blobs, name).data, (int)printable.len, printable.data);
+        fsck__repair_delete(blobs, key);
+    }
 }
 
 /* A row without a pending copy is removed at the next start, as is one with. */
@@ -501,9 +562,12 @@ static void check_mark(struct fsck_blobs *blobs)
     bool marked = false;
     const enum err err =
         partition_is_marked(blobs->fsck->request->store, blobs->view.partition, &marked);
-    if (err != OK || (blobs->needs_mark && !marked))
-        fsck__report(blobs->fsck, "%s: the sweeper has work here, but no mark to find it by",
-                     blobs->label.data);
+    if (err == OK && (!blobs->needs_mark || marked))
+        return;
+    fsck__report(blobs->fsck, "%s: the sweeper has work here, but no mark to find it by",
+                 blobs->label.data);
+    fsck__repair(blobs->fsck, &(struct partition_repair){ .kind = PARTITION_REPAIR_MARK,
+                                                          .partition = blobs->view.partition });
 }
 
 /* Whether anybody can come to what is in the partition: a reader, or the sweeper. */
@@ -580,6 +644,7 @@ static void check_file_rows(struct fsck_blobs *blobs)
     gather_contents(blobs);
     fsck_file_partition(&blobs->fsck->files, &walk);
     blobs->needs_mark |= walk.needs_mark;
+    blobs->fsck->summary->unfinished_count += walk.unfinished_count;
     fsck__list_sort(&blobs->named, sizeof(struct fsck_named), compare_named);
     fsck__check_contents(blobs);
     fsck__check_inlines(blobs);

@@ -174,6 +174,12 @@ static void report_unowned(struct fsck *fsck, const struct fsck_claim *claim)
                  " are not owned by it",
                  user.data, claim->range.length, claim->range.extent_id, claim->range.offset);
     arena_release(&arena);
+    /* The trailer behind a payload says how long it is: whole bytes are those that are meant. */
+    if (fsck->request->repairs != NULL &&
+        partition_check_payload(fsck->request->store, &claim->range) == OK)
+        fsck__repair(fsck, &(struct partition_repair){ .kind = PARTITION_REPAIR_OWN,
+                                                       .range = claim->range,
+                                                       .owner = claim->owner });
 }
 
 static void report_double(struct fsck *fsck, const struct fsck_claim *a, const struct fsck_claim *b)
@@ -215,12 +221,22 @@ static void compare_owner(void *arg, const struct stream_range *range, uint64_t 
         if (at > first && !is_same_user(&claims[at - 1], &claims[at]))
             report_double(fsck, &claims[at - 1], &claims[at]);
     }
-    if (at == first)
+    if (at == first) {
         fsck__report(fsck,
                      "extent %016" PRIx64 ": the range of %" PRIu64 " bytes at %" PRIu64
                      " has owner %" PRIu64 ", whom nothing names",
                      range->extent_id, range->length, range->offset, owner);
+        fsck__repair(fsck, &(struct partition_repair){ .kind = PARTITION_REPAIR_DISOWN,
+                                                       .needs_all = true,
+                                                       .range = *range,
+                                                       .owner = owner });
+    }
     comparison->next = at;
+}
+
+void fsck__sort_claims(struct fsck *fsck)
+{
+    compact(&fsck->claims);
 }
 
 void fsck__compare_owners(struct fsck *fsck)

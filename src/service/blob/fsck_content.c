@@ -72,13 +72,28 @@ static void report_list(struct list_walk *walk, const char *words)
     walk->is_reported = true;
 }
 
+/* The sweeper removes what is dropped, and lets go of what it names. */
+static void repair_list(struct list_walk *walk)
+{
+    struct fsck_blobs *blobs = walk->blobs;
+    fsck__repair(blobs->fsck, &(struct partition_repair){
+                                  .kind = PARTITION_REPAIR_PUT,
+                                  .needs_all = true,
+                                  .partition = blobs->view.partition,
+                                  .key = dropped_key(&blobs->arena, walk->content_id),
+                                  .value = repair_number_row(&blobs->arena, 1),
+                              });
+}
+
 static void begin_list(struct list_walk *walk, uint64_t content_id)
 {
     *walk = (struct list_walk){ .blobs = walk->blobs, .content_id = content_id };
     walk->named_count = fsck__find_named(walk->blobs, content_id, &walk->named);
     const bool in_passage = is_in_passage(walk->blobs, content_id);
-    if (walk->named_count == 0 && !in_passage)
+    if (walk->named_count == 0 && !in_passage) {
         report_list(walk, "is a list that nothing names");
+        repair_list(walk);
+    }
     if (walk->named_count > 0 && in_passage)
         report_list(walk, "is to be removed, but a blob has it");
     if (walk->named_count > 0 && walk->named->place != CONTENT_SEGMENTS)
@@ -221,6 +236,21 @@ static uint64_t get_count(struct fsck_blobs *blobs, uint64_t content_id)
     return err == OK ? decode_count(row) : 0;
 }
 
+/* With a count that is too low, content goes before the last of its records does. */
+static void repair_count(struct fsck_blobs *blobs, uint64_t content_id, size_t count)
+{
+    const struct slice key = share_count_key(&blobs->arena, content_id);
+    struct partition_repair repair = {
+        .kind = count == 1 ? PARTITION_REPAIR_DELETE : PARTITION_REPAIR_PUT,
+        .needs_all = true,
+        .partition = blobs->view.partition,
+        .key = key,
+    };
+    if (count > 1)
+        repair.value = repair_number_row(&blobs->arena, count - 1);
+    fsck__repair(blobs->fsck, &repair);
+}
+
 static void check_named(struct fsck_blobs *blobs)
 {
     const struct fsck_named *items = blobs->named.items;
@@ -232,11 +262,13 @@ static void check_named(struct fsck_blobs *blobs)
         check_sharers(blobs, &items[i], count);
         check_has_list(blobs, &items[i]);
         const uint64_t counted = get_count(blobs, items[i].content_id) + 1;
-        if (counted != count)
+        if (counted != count) {
             fsck__report(blobs->fsck,
                          "%s: content %" PRIu64
                          " is named by %zu records, and its count says %" PRIu64,
                          blobs->label.data, items[i].content_id, count, counted);
+            repair_count(blobs, items[i].content_id, count);
+        }
         i += count;
     }
 }
@@ -268,10 +300,12 @@ static void check_counts(struct fsck_blobs *blobs)
         if (decode_count(row) == 0 || id == 0)
             fsck__report(blobs->fsck, "%s: the count of content %" PRIu64 " is damaged",
                          blobs->label.data, id);
-        else if (fsck__find_named(blobs, id, &named) == 0)
+        else if (fsck__find_named(blobs, id, &named) == 0) {
             fsck__report(blobs->fsck,
                          "%s: there is a count of content %" PRIu64 ", which nothing names",
                          blobs->label.data, id);
+            fsck__repair_delete(blobs, key);
+        }
     }
     fsck__check_end(blobs, 'n', err);
     cursor_free(cursor);

@@ -75,8 +75,10 @@ static void check_claims(struct inline_walk *walk, uint64_t payload_id, uint64_t
         is_piece |= claim->owner != 0;
         is_damaged |= claim->length_bytes != length_bytes;
     }
-    if (walk->next == first)
+    if (walk->next == first) {
         report(walk, payload_id, "are there, and nothing names them");
+        fsck__repair_delete(walk->blobs, content_key(&walk->blobs->arena, payload_id));
+    }
     if (is_damaged)
         report(walk, payload_id, "are not as many as its blob says");
     if (is_whole && is_piece)
@@ -112,8 +114,12 @@ static void report_unowned(struct inline_walk *walk, const struct fsck_inline *o
             (claim->payload_id == owner->payload_id && claim->owner < owner->owner);
         if (!is_before)
             return;
-        if (claim->owner != 0)
+        if (claim->owner != 0) {
             report(walk, claim->payload_id, "are not owned by a blob that has them");
+            struct arena *arena = &walk->blobs->arena;
+            fsck__repair_put(walk->blobs, owner_key(arena, claim->payload_id, claim->owner),
+                             repair_number_row(arena, 1));
+        }
     }
 }
 
@@ -124,8 +130,11 @@ static void check_owner(struct inline_walk *walk, const struct fsck_inline *owne
     while (walk->next < walk->count && walk->items[walk->next].payload_id == owner->payload_id &&
            walk->items[walk->next].owner == owner->owner)
         walk->next++;
-    if (walk->next == first)
+    if (walk->next == first) {
         report(walk, owner->payload_id, "have an owner whom nothing names");
+        fsck__repair_delete(walk->blobs,
+                            owner_key(&walk->blobs->arena, owner->payload_id, owner->owner));
+    }
 }
 
 static void check_owners(struct inline_walk *walk)

@@ -63,6 +63,9 @@ struct fsck {
 
 void fsck__report(struct fsck *fsck, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What would set the finding right that was just reported. */
+void fsck__repair(struct fsck *fsck, const struct partition_repair *repair);
+
 /* A copy of bytes for a message: one line, whatever they are. */
 struct slice fsck__printable(struct arena *arena, struct slice bytes);
 
@@ -85,6 +88,9 @@ void fsck__list_release(struct fsck_list *list);
 /* --- fsck_claim.c --- */
 
 void fsck__claim(struct fsck *fsck, const struct fsck_claim *claim);
+
+/* All claims are there: sort them. */
+void fsck__sort_claims(struct fsck *fsck);
 
 /* All claims are there: sort them, and compare them with the owners of ranges. */
 void fsck__compare_owners(struct fsck *fsck);
@@ -139,6 +145,10 @@ struct fsck_blobs {
 /* Check one partition and add its claims; that of a share has contents too, and other records. */
 void fsck__check_blobs(struct fsck *fsck, struct slice partition);
 void fsck__check_files(struct fsck *fsck, struct slice partition);
+
+/* Repairs of the finding that was just reported: a row is to be this, or is not to be there. */
+void fsck__repair_put(struct fsck_blobs *blobs, struct slice key, struct slice value);
+void fsck__repair_delete(struct fsck_blobs *blobs, struct slice key);
 
 /* The cursor came to an end that is not one: say so. */
 void fsck__check_end(struct fsck_blobs *blobs, char letter, enum err err);

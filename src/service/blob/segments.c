@@ -278,7 +278,8 @@ static enum err decode_row(struct arena *arena, struct slice row, struct row_of_
     uint64_t offset = 0;
     while (err == OK && (err = row_next(&reader, &tag, &value)) == OK) {
         if (tag == TAG_START) {
-            err = row_number(value, &offset);
+            err = decoded->count == 0 ? row_number(value, &offset)
+                                      : CORRUPT("a row of segments begins in its midst");
             offset--;
         }
         if (tag != TAG_ENTRY)
@@ -286,9 +287,13 @@ static enum err decode_row(struct arena *arena, struct slice row, struct row_of_
         struct segment_entry *entry = &decoded->entries[decoded->count++];
         err = segment_decode(value, &entry->segment, &entry->block_id);
         entry->start = offset;
+        if (err == OK && entry->segment.length_bytes > UINT64_MAX - offset)
+            err = CORRUPT("segments reach beyond the last offset there is");
         offset += entry->segment.length_bytes;
     }
     *result = decoded;
+    if (err == ERR_NOT_FOUND && decoded->count == 0)
+        return CORRUPT("a row of segments has none");
     return err == ERR_NOT_FOUND ? OK : err;
 }
 

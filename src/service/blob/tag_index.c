@@ -43,7 +43,7 @@ static enum err parse_key(struct slice key, struct slice *value, struct slice *b
     const size_t value_end = slice_find_byte(rest, '\0');
     *value = slice_head(rest, value_end);
     *blob = slice_from(rest, value_end + 1);
-    if (blob->len == 0)
+    if (blob->len == 0 || key.data[0] != 't')
         return CORRUPT("a key of %zu bytes is not of the tag index", key.len);
     return OK;
 }
@@ -66,6 +66,14 @@ static bool has_tag(const struct metadata *tags, const struct metadata_pair *tag
     return value != NULL && slice_equal(*value, tag->value);
 }
 
+struct slice tag_index_row(struct arena *arena)
+{
+    struct strbuf row;
+    strbuf_init(&row, arena);
+    row_begin(&row, ROW_TAG);
+    return strbuf_slice(&row);
+}
+
 void tag_index_update(struct change *change, struct slice blob, const struct metadata *old,
                       const struct metadata *tags)
 {
@@ -73,12 +81,10 @@ void tag_index_update(struct change *change, struct slice blob, const struct met
     for (size_t i = 0; i < old->count; i++)
         if (!has_tag(tags, &old->pairs[i]))
             change_delete(change, index_key(arena, &old->pairs[i], blob));
-    struct strbuf row;
-    strbuf_init(&row, arena);
-    row_begin(&row, ROW_TAG);
+    const struct slice row = tag_index_row(arena);
     for (size_t i = 0; i < tags->count; i++)
         if (!has_tag(old, &tags->pairs[i]))
-            change_put(change, index_key(arena, &tags->pairs[i], blob), strbuf_slice(&row));
+            change_put(change, index_key(arena, &tags->pairs[i], blob), row);
 }
 
 /* --- Set Blob Tags --- */

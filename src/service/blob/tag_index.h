@@ -39,6 +39,9 @@ struct slice tag_index_key(struct arena *arena, const struct metadata_pair *tag,
 MUST_CHECK enum err tag_index_key_parse(struct slice key, struct metadata_pair *tag,
                                         struct slice *blob);
 
+/* The row itself: there is nothing to say but that it is there. */
+struct slice tag_index_row(struct arena *arena);
+
 /*
  * Replace all tags, of a blob or of a version.  The ETag does not change.
  *   ERR_BLOB_NOT_FOUND and the errors of a write

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/log.h"
-#include "service/blob/page_map.h"
 #include "service/file/node_internal.h"
 #include "service/file/permission.h"
 
@@ -72,20 +71,19 @@ static enum err fill_from_clone(struct change *change, struct node_change *reque
     return take_over(change, copy, node);
 }
 
-static enum err fill_from_payload(struct change *change, struct node_change *request,
-                                  struct node *node)
+/* The file that is there while its bytes are fetched. */
+static enum err fill_pending(struct change *change, struct node_change *request, struct node *node)
 {
     const struct file_copy *copy = copy_of(request);
-    const uint64_t length_bytes = payload_writer_length(request->payload);
-    node->content = page_map_new(change, length_bytes);
-    node->copy = copy_record(copy, length_bytes, change_now(change));
-    if (length_bytes > 0) {
-        const struct segment segment =
-            segment_store(change, request->payload, (uint64_t)change_now(change));
-        const enum err err = page_map_write(change, &node->content, 0, &segment, &node->used_bytes);
-        if (err != OK)
-            return err;
-    }
+    struct arena *arena = change_arena(change);
+    node->copy = (struct blob_copy){
+        .status = BLOB_COPY_PENDING,
+        .id = copy->id,
+        .source = copy->url,
+        .total_bytes = copy->total_bytes,
+    };
+    change_put(change, pending_file_key(arena, node->id), copy_pending_row(arena));
+    change_mark(change);
     return take_over(change, copy, node);
 }
 
@@ -222,6 +220,8 @@ static enum err find_source(struct file_copy *copy)
         return ERR_NODE_MOVED;
     if (err == OK)
         err = node_access_check(access, 0, copy->source_node.id);
+    if (err == OK && copy->source_node.copy.status == BLOB_COPY_PENDING)
+        err = ERR_PENDING_COPY;
     if (err != OK)
         return err;
     const struct blob list = { .type = BLOB_PAGE, .content = copy->source_node.content };
@@ -286,10 +286,12 @@ void file_copy(struct service *service, struct file_copy *copy)
         end(copy, err);
 }
 
-void file_copy_put(struct service *service, struct file_copy *copy)
+void file_copy_begin(struct service *service, struct file_copy *copy)
 {
-    assert(copy->change.payload != NULL);
+    /* What a source elsewhere knows for SMB is in change.smb, if it is wanted. */
+    assert(!copy->keeps_attributes && !copy->keeps_permission && !copy->keeps_created_at &&
+           !copy->keeps_written_at && !copy->keeps_changed_at);
     copy->base.service = service;
-    copy->change.fill = fill_from_payload;
+    copy->change.fill = fill_pending;
     create(copy);
 }

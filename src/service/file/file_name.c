@@ -400,6 +400,11 @@ struct slice permission_row_key(struct arena *arena, struct slice permission_key
     return slice_make(key, permission_key.len + 1);
 }
 
+struct slice pending_file_key(struct arena *arena, uint64_t id)
+{
+    return numbered_key(arena, 'q', id, (struct slice){ 0 });
+}
+
 static enum err parse_instant(const char *at, int64_t *taken)
 {
     const uint64_t tick = get_be64((const uint8_t *)at);
@@ -431,6 +436,14 @@ enum err instant_key_parse(struct slice key, int64_t *taken)
     if (key.len != 9 || key.data[0] != 'i')
         return CORRUPT("a key of %zu bytes is not of an instant", key.len);
     return parse_instant(key.data + 1, taken);
+}
+
+bool pending_file_key_id(struct slice key, uint64_t *id)
+{
+    if (key.len != 9 || key.data[0] != 'q')
+        return false;
+    *id = get_be64((const uint8_t *)key.data + 1);
+    return *id != 0;
 }
 
 enum err node_key_parse(struct slice key, uint64_t *parent, struct slice *upper)

@@ -12,10 +12,12 @@
  *       'i' taken (8)                 an instant that is kept: a snapshot, or one being made
  *       'o' id (8)                    where the directory or file of that id is: its entry's key
  *       'p' permission key            a file permission (permission.h)
+ *       'q' id (8)                    a copy to the file of that id is under way (file_copy.h)
  *       'x'                           closed: the share is deleted
  *       and the rows of contents      'd', 'k', 'l', 'n', 'v', 'y', 'z' as blob/blob_name.h has
- *                                     them; the partition is marked for 'l', 'y' and 'z' rows,
- *                                     and while its instants are to be looked at (file_sweep.h)
+ *                                     them; the partition is marked for 'l', 'q', 'y' and 'z'
+ *                                     rows, and while its instants are to be looked at
+ *                                     (file_sweep.h)
  *
  * Numbers are big-endian.  Directories and files have ids that are never used twice, the ticks of
  * the changes that made them, and keep them when they are renamed; an entry's key begins with its
@@ -97,6 +99,7 @@ struct slice share_state_key(void);
 struct slice instant_key(struct arena *arena, int64_t taken);
 struct slice instant_prefix(void);
 struct slice permission_row_key(struct arena *arena, struct slice permission_key);
+struct slice pending_file_key(struct arena *arena, uint64_t id);
 
 bool is_file_partition(struct slice partition);
 
@@ -107,6 +110,9 @@ MUST_CHECK enum err share_deleted_key_parse(struct slice key, struct slice *shar
 MUST_CHECK enum err share_snapshot_key_parse(struct slice key, uint64_t *incarnation,
                                              int64_t *taken);
 MUST_CHECK enum err instant_key_parse(struct slice key, int64_t *taken);
+
+/* The id in a key 'q'; false if it is none. */
+bool pending_file_key_id(struct slice key, uint64_t *id);
 
 /* Parent and name in upper case in the key of an entry.  ERR_CORRUPT. */
 MUST_CHECK enum err node_key_parse(struct slice key, uint64_t *parent, struct slice *upper);

@@ -373,6 +373,8 @@ static enum err unmark_decide(struct change *change, void *arg)
     if (err == OK)
         err = check_none(change, unfinished_prefix());
     if (err == OK)
+        err = check_none(change, pending_copy_prefix());
+    if (err == OK)
         change_unmark(change);
     return err;
 }
@@ -415,7 +417,7 @@ enum err file_sweep_incarnation(const struct sweep *sweep, uint64_t incarnation)
     if (err == OK)
         err = sweep_entries(sweep, partition, "E", true);
     if (err == OK)
-        err = sweep_rows(sweep, partition, "hiop");
+        err = sweep_rows(sweep, partition, "hiopq");
     if (err == OK)
         err = blob_sweep_contents(sweep, partition);
     if (err == OK)

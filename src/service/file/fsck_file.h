@@ -20,6 +20,7 @@
 #include "partition/partition.h"
 #include "service/account_partition.h"
 #include "service/payload.h"
+#include "service/repair.h"
 
 struct fsck_share;
 struct fsck_snapshot;
@@ -30,6 +31,7 @@ struct fsck_files {
     struct partition_store *store;
     void (*report)(void *arg, const char *words); /* called for each finding */
     void *arg;
+    struct repair_list *repairs; /* or NULL */
 
     /* results */
     uint64_t share_count;
@@ -70,7 +72,9 @@ struct fsck_file_walk {
     void (*content)(void *arg, const struct content *content); /* an entry names it */
     void *arg;
 
-    bool needs_mark; /* result: there is something the sweeper finds by the mark */
+    /* results */
+    bool needs_mark;           /* there is something that is found by the mark */
+    uint64_t unfinished_count; /* copies under way */
 };
 
 void fsck_file_partition(struct fsck_files *files, struct fsck_file_walk *request);

@@ -18,7 +18,7 @@
 #include "service/file/share_state.h"
 
 /* The kinds of rows a share's partition has (file_name.h). */
-static const char KNOWN_LETTERS[] = "eEhiopxdklnvyz";
+static const char KNOWN_LETTERS[] = "eEhiopqxdklnvyz";
 
 enum {
     WORDS_BYTES_MAX = 256, /* of a finding, without the name of the share */
@@ -46,6 +46,7 @@ struct walk {
     struct share_state state;
     struct instants kept;
     bool is_closed;
+    bool state_is_damaged;
     uint64_t row_count; /* but for the closing one */
     uint64_t used_bytes;
     size_t count;
@@ -133,7 +134,7 @@ static void check_node(struct walk *walk, const struct node *node, uint64_t pare
     if (node->permission_key.len > PERMISSION_KEY_LEN_MAX ||
         (node->permission_key.len > 0 && !walk->is_closed &&
          get_row(walk, permission_row_key(arena, node->permission_key), &row) != OK &&
-         !slice_equal(node->permission_key, permission_key(arena, permission_default(arena)))))
+         !permission_key_is_default(node->permission_key)))
         report(walk, "node %" PRIu64 " has a permission that is not there", node->id);
     if (node->content.place != CONTENT_EMPTY)
         walk->request->content(walk->request->arg, &node->content);
@@ -151,6 +152,9 @@ static void check_entry(struct walk *walk, struct slice key, struct slice row)
         return;
     }
     check_node(walk, &node, parent, upper);
+    if (node.copy.status == BLOB_COPY_PENDING && !walk->is_closed &&
+        get_row(walk, pending_file_key(&walk->arena, node.id), &row) != OK)
+        report(walk, "the copy to node %" PRIu64 " is pending, and nothing will end it", node.id);
     walk->used_bytes += node.used_bytes;
     if (node.id == NODE_ROOT_ID)
         return;
@@ -305,6 +309,10 @@ static void check_instant(struct walk *walk, struct slice key, struct slice row)
         walk->request->needs_mark = true;
         return;
     }
+    /* The snapshots of a share that is deleted have gone with it, at once. */
+    const struct fsck_share *share = fsck_file__find_share(files, walk->request->incarnation);
+    if (share != NULL && share->state == FSCK_SHARE_DELETED)
+        return;
     size_t at = fsck_file__find_snapshots(files, walk->request->incarnation);
     while (at < files->snapshots_count &&
            files->snapshots[at].incarnation == walk->request->incarnation &&
@@ -319,7 +327,9 @@ static void read_state(struct walk *walk)
     struct slice row;
     walk->is_closed = get_row(walk, closed_key(), &row) == OK;
     const enum err err = get_row(walk, share_state_key(), &row);
-    if (err != ERR_NOT_FOUND && (err != OK || share_state_decode(row, &walk->state) != OK))
+    walk->state_is_damaged =
+        err != ERR_NOT_FOUND && (err != OK || share_state_decode(row, &walk->state) != OK);
+    if (walk->state_is_damaged)
         report(walk, "the share's state is damaged");
     walk->row_count += err != ERR_NOT_FOUND;
     walk->request->needs_mark = walk->state.past_due != 0;
@@ -327,15 +337,36 @@ static void read_state(struct walk *walk)
     (void)!instants_read_view(walk->request->view, &walk->own_arena, &walk->kept);
 }
 
+/* The state says what the rows say. */
+static void repair_state(struct walk *walk, int64_t last_instant)
+{
+    if (walk->state_is_damaged)
+        return; /* what else it said is not known */
+    struct share_state state = walk->state;
+    state.last_instant = last_instant;
+    state.used_bytes = walk->used_bytes;
+    repair_add(walk->files->repairs, &(struct partition_repair){
+                                         .kind = PARTITION_REPAIR_PUT,
+                                         .needs_all = true,
+                                         .partition = walk->request->view->partition,
+                                         .key = share_state_key(),
+                                         .value = share_state_encode(&walk->own_arena, &state),
+                                     });
+}
+
 static void check_state(struct walk *walk)
 {
     const struct instants *kept = &walk->kept;
     const int64_t last = kept->count == 0 ? 0 : kept->items[kept->count - 1];
-    if (walk->state.last_instant != last)
+    if (walk->state.last_instant != last) {
         report(walk, "the last instant that is kept is not the one its state says");
-    if (walk->state.used_bytes != walk->used_bytes)
+        repair_state(walk, last);
+    }
+    if (walk->state.used_bytes != walk->used_bytes) {
         report(walk, "its files take %" PRIu64 " bytes, and its state says %" PRIu64,
                walk->used_bytes, walk->state.used_bytes);
+        repair_state(walk, last);
+    }
 }
 
 static void check_permission(struct walk *walk, struct slice key, struct slice row)
@@ -343,6 +374,17 @@ static void check_permission(struct walk *walk, struct slice key, struct slice r
     struct slice permission;
     if (permission_decode(slice_from(key, 1), row, &permission) != OK)
         report(walk, "a permission, with a key of %zu bytes, is damaged", key.len);
+}
+
+/* A row without a pending copy is removed at the next start, as is one with. */
+static void check_pending_copy(struct walk *walk, struct slice key, struct slice row)
+{
+    (void)row;
+    uint64_t id;
+    walk->request->needs_mark = true;
+    walk->request->unfinished_count++;
+    if (!pending_file_key_id(key, &id))
+        report(walk, "the row of a pending copy, with a key of %zu bytes, is damaged", key.len);
 }
 
 /* --- the partition --- */
@@ -375,6 +417,7 @@ void fsck_file_partition(struct fsck_files *files, struct fsck_file_walk *reques
     each_row(&walk, 'o', check_place);
     each_row(&walk, 'i', check_instant);
     each_row(&walk, 'p', check_permission);
+    each_row(&walk, 'q', check_pending_copy);
     check_reachable(&walk);
     free(walk.nodes);
     arena_release(&walk.arena);

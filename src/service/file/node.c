@@ -88,7 +88,23 @@ enum err node_decision_get(struct node_decision *decision, const struct node_cha
     enum err err = node_find(&decision->source, &request->name, request->kind, place, node);
     if (err == OK)
         err = node_access_check(&request->access, 0, node->id);
-    return err == OK ? node_check_file(node, lease_id_of(request), clears_read_only(request)) : err;
+    if (err == OK)
+        err = node_check_file(node, lease_id_of(request), clears_read_only(request));
+    /* A client whose handle deletes the file was told so before, and its copy ends with it. */
+    const bool is_deleted_by_handle =
+        request->is_admitted && request->operation == FILE_OPERATION_DELETE;
+    return err == ERR_PENDING_COPY && is_deleted_by_handle ? OK : err;
+}
+
+enum err node_decision_open(struct node_decision *decision, struct change *change,
+                            const struct node_change *request, struct node_place *place,
+                            struct node *node)
+{
+    enum err err = node_decision_begin(decision, change, &request->access);
+    if (err == OK)
+        err = node_decision_get(decision, request, place, node);
+    return err == OK ? node_preserve(change, &decision->state, place, node, NODE_CONTENT_SHARED)
+                     : err;
 }
 
 enum err node_decision_use(struct node_decision *decision, const struct node_change *request,
@@ -109,14 +125,20 @@ static void put_state(struct node_decision *decision)
         share_state_put(decision->change, &decision->state);
 }
 
-void node_decision_put(struct node_decision *decision, struct node_change *request,
-                       const struct node_place *place, struct node *node)
+void node_decision_store(struct node_decision *decision, const struct node_place *place,
+                         struct node *node)
 {
     struct arena *arena = decision->source.arena;
     node->since = change_now(decision->change);
     change_put(decision->change, node_key(arena, place->parent, place->upper),
                node_encode(arena, node));
     put_state(decision);
+}
+
+void node_decision_put(struct node_decision *decision, struct node_change *request,
+                       const struct node_place *place, struct node *node)
+{
+    node_decision_store(decision, place, node);
     request->node = node_copy(request->base.arena, node);
 }
 
@@ -266,6 +288,30 @@ static struct node new_node(const struct change *change, const struct node_chang
     };
 }
 
+/* What is made without a permission inherits that of its directory. */
+static enum err inherit_permission(struct node_decision *decision,
+                                   const struct node_change *request,
+                                   const struct node_place *place, struct node *node)
+{
+    struct slice row = place->parent_row;
+    struct slice key = { 0 };
+    enum err err = OK;
+    if (request->smb.has_permission_key || request->smb.permission.len > 0)
+        return OK;
+    if (place->parent == NODE_ROOT_ID)
+        err = node_source_get(&decision->source,
+                              node_key(decision->source.arena, NODE_ROOT_ID, (struct slice){ 0 }),
+                              &row);
+    if (err == OK)
+        err = node_permission_decode(row, &key);
+    if (err != OK && err != ERR_NOT_FOUND)
+        return err;
+    return permission_inherit(decision->change, key,
+                              node->kind == NODE_FILE ? PERMISSION_OF_FILE
+                                                      : PERMISSION_OF_DIRECTORY,
+                              &node->permission_key);
+}
+
 /* The node takes the place of `old`, or a place that is free. */
 static enum err take_place(struct node_decision *decision, const struct node_change *request,
                            const struct node_place *place, struct node *old, bool exists,
@@ -313,6 +359,8 @@ static enum err create_decide(struct change *change, void *arg)
 
     struct node node = new_node(change, request);
     err = node_apply_smb(change, &request->smb, &node);
+    if (err == OK)
+        err = inherit_permission(&decision, request, &place, &node);
     if (err == OK)
         err = take_place(&decision, request, &place, &old, exists, &node);
     if (err != OK)
@@ -385,17 +433,14 @@ static enum err set_properties_decide(struct change *change, void *arg)
     struct node_decision decision;
     struct node_place place;
     struct node node;
-    enum err err = node_decision_begin(&decision, change, &request->access);
-    if (err == OK)
-        err = node_decision_get(&decision, request, &place, &node);
-    if (err == OK)
-        err = node_preserve(change, &decision.state, &place, &node, NODE_CONTENT_SHARED);
+    enum err err = node_decision_open(&decision, change, request, &place, &node);
     if (err == OK && request->has_size && node.kind == NODE_FILE)
         err = resize(&decision, request, &node);
     if (err != OK)
         return err;
     if (!request->keeps_properties && node.kind == NODE_FILE)
         node.properties = request->properties;
+    node.copy = (struct blob_copy){ 0 };
     node.etag = node.changed_at = change_now(change);
     err = node_apply_smb(change, &request->smb, &node);
     if (err == OK)
@@ -415,14 +460,11 @@ static enum err set_metadata_decide(struct change *change, void *arg)
     struct node_decision decision;
     struct node_place place;
     struct node node;
-    enum err err = node_decision_begin(&decision, change, &request->access);
-    if (err == OK)
-        err = node_decision_get(&decision, request, &place, &node);
-    if (err == OK)
-        err = node_preserve(change, &decision.state, &place, &node, NODE_CONTENT_SHARED);
+    enum err err = node_decision_open(&decision, change, request, &place, &node);
     if (err != OK)
         return err;
     node.metadata = request->metadata;
+    node.copy = (struct blob_copy){ 0 };
     node.etag = node.changed_at = change_now(change);
     node_decision_put(&decision, request, &place, &node);
     return OK;

@@ -78,7 +78,7 @@ struct node {
     int64_t written_at;
     int64_t changed_at;
     int64_t accessed_at;
-    struct slice permission_key; /* of a row 'p'; empty: the default permission */
+    struct slice permission_key; /* of a row 'p'; empty: the default one of its kind */
     struct metadata metadata;
 
     /* files */

@@ -37,6 +37,9 @@ struct node_brief {
 /* ERR_CORRUPT */
 MUST_CHECK enum err node_brief_decode(struct slice row, struct node_brief *brief);
 
+/* The permission key in a record, which points into the row; empty if it has none.  ERR_CORRUPT */
+MUST_CHECK enum err node_permission_decode(struct slice row, struct slice *key);
+
 /* A copy of all slices in another arena. */
 struct node node_copy(struct arena *arena, const struct node *node);
 
@@ -58,6 +61,7 @@ struct node_source {
 struct node_place {
     uint64_t parent;
     struct slice upper;
+    struct slice parent_row; /* the directory's, if the walk has come through it; else empty */
 };
 
 /* The row of a key.  ERR_NOT_FOUND. */
@@ -162,13 +166,22 @@ MUST_CHECK enum err node_decision_get(struct node_decision *decision,
                                       const struct node_change *request, struct node_place *place,
                                       struct node *node);
 
+/* Begin, get it, and keep it as it was if a snapshot needs that: a change of a node that stays. */
+MUST_CHECK enum err node_decision_open(struct node_decision *decision, struct change *change,
+                                       const struct node_change *request, struct node_place *place,
+                                       struct node *node);
+
 /* Note that a file takes so many bytes instead of so many.  ERR_SHARE_SIZE_LIMIT if that is more
    and too much. */
 MUST_CHECK enum err node_decision_use(struct node_decision *decision,
                                       const struct node_change *request, uint64_t before,
                                       uint64_t after);
 
-/* Write a record that has changed, and what is known of the share; it is the request's result. */
+/* Write a record that has changed, and what is known of the share. */
+void node_decision_store(struct node_decision *decision, const struct node_place *place,
+                         struct node *node);
+
+/* The same, and it is the request's result. */
 void node_decision_put(struct node_decision *decision, struct node_change *request,
                        const struct node_place *place, struct node *node);
 

@@ -260,6 +260,23 @@ enum err node_brief_decode(struct slice row, struct node_brief *brief)
     return OK;
 }
 
+enum err node_permission_decode(struct slice row, struct slice *key)
+{
+    struct row_reader reader;
+    enum err err = row_reader_init(&reader, row, ROW_NODE);
+    *key = (struct slice){ 0 };
+    while (err == OK) {
+        uint64_t tag;
+        struct slice value;
+        err = row_next(&reader, &tag, &value);
+        if (err == OK && tag == TAG_PERMISSION_KEY)
+            *key = value;
+        if (err == OK && tag >= TAG_PERMISSION_KEY)
+            return OK;
+    }
+    return err == ERR_NOT_FOUND ? OK : err;
+}
+
 /* --- places --- */
 
 /* Tags of ROW_NODE_PLACE. */

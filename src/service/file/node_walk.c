@@ -23,8 +23,7 @@ static enum err get_row(const struct node_source *source, const struct node_plac
 }
 
 /* Step down into the directory at a place. */
-static enum err enter(const struct node_source *source, const struct node_place *place,
-                      uint64_t *id)
+static enum err enter(const struct node_source *source, struct node_place *place)
 {
     struct slice row;
     struct node_brief brief;
@@ -34,7 +33,7 @@ static enum err enter(const struct node_source *source, const struct node_place 
     if (err == ERR_NOT_FOUND || (err == OK && brief.kind != NODE_DIRECTORY))
         return ERR_PARENT_NOT_FOUND;
     if (err == OK)
-        *id = brief.id;
+        *place = (struct node_place){ .parent = brief.id, .parent_row = row };
     return err;
 }
 
@@ -46,7 +45,7 @@ enum err node_locate_outside(const struct node_source *source, const struct file
         place->upper = path->upper[i];
         if (i + 1 == path->depth)
             break;
-        const enum err err = enter(source, place, &place->parent);
+        const enum err err = enter(source, place);
         if (err != OK)
             return err;
         if (place->parent == avoided)

@@ -22,7 +22,7 @@ struct open_client *open_client_new(const struct open_client_settings *settings)
     client->name_len = copy_text(client->name, settings->name);
     client->wake = settings->wake;
     client->arg = settings->arg;
-    pthread_mutex_init(&client->lock, NULL);
+    mutex_init(&client->lock, LOCK_SERVICE_OPEN_CLIENT);
     list_init(&client->handles);
     for (size_t i = 0; i < OPEN_CLIENT_BUCKET_COUNT; i++)
         list_init(&client->leases[i]);
@@ -36,15 +36,15 @@ void open_client_free(struct open_client *client)
     if (client == NULL)
         return;
     /* Whoever has just told the client something has left its lock by now. */
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     assert(list_is_empty(&client->handles));
     assert(list_is_empty(&client->broken));
     for (size_t i = 0; i < OPEN_CLIENT_BUCKET_COUNT; i++)
         assert(list_is_empty(&client->leases[i]));
     for (struct list_link *link; (link = list_take_first(&client->closed)) != NULL;)
         free(LIST_ITEM(link, struct open_handle, in_inbox));
-    pthread_mutex_unlock(&client->lock);
-    pthread_mutex_destroy(&client->lock);
+    mutex_unlock(&client->lock);
+    mutex_release(&client->lock);
     free(client);
 }
 
@@ -60,7 +60,7 @@ bool open_client_next(struct open_client *client, struct open_event *event)
     struct open_handle *closed = NULL;
     bool found = true;
 
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     struct list_link *link = list_take_first(&client->broken);
     if (link != NULL) {
         const struct open_oplock *oplock = LIST_ITEM(link, struct open_oplock, in_inbox);
@@ -76,7 +76,7 @@ bool open_client_next(struct open_client *client, struct open_event *event)
     } else {
         found = false;
     }
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
     free(closed);
     return found;
 }
@@ -85,12 +85,12 @@ void open_client__tell(struct open_oplock *oplock, const struct oplock_notice *n
 {
     struct open_client *client = oplock->client;
 
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     oplock->notice = *notice;
     if (!list_link_is_used(&oplock->in_inbox))
         list_add_last(&client->broken, &oplock->in_inbox);
     wake(client);
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
 }
 
 static struct list *lease_bucket(struct open_client *client, const struct uuid *key)
@@ -114,21 +114,21 @@ static struct open_oplock *find_lease(struct open_client *client, const struct u
 bool open_client__find_lease(struct open_client *client, const struct uuid *key,
                              struct file_key *file_key)
 {
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     const struct open_oplock *lease = find_lease(client, key);
     if (lease != NULL)
         *file_key = lease->file_key;
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
     return lease != NULL;
 }
 
 bool open_client__add_lease(struct open_client *client, struct open_oplock *lease)
 {
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     const bool free_key = find_lease(client, &lease->lease_key) == NULL;
     if (free_key)
         list_add_last(lease_bucket(client, &lease->lease_key), &lease->in_client);
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
     return free_key;
 }
 
@@ -136,44 +136,44 @@ void open_client__forget_oplock(struct open_oplock *oplock)
 {
     struct open_client *client = oplock->client;
 
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     if (list_link_is_used(&oplock->in_client))
         list_remove(&oplock->in_client);
     if (list_link_is_used(&oplock->in_inbox))
         list_remove(&oplock->in_inbox);
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
 }
 
 void open_client__add_handle(struct open_handle *handle)
 {
     struct open_client *client = handle->client;
 
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     list_add_last(&client->handles, &handle->in_client);
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
 }
 
 void open_client__remove_handle(struct open_handle *handle, enum open_closing closing)
 {
     struct open_client *client = handle->client;
 
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     list_remove(&handle->in_client);
     if (closing == OPEN_CLOSED_BY_FORCE) {
         list_add_last(&client->closed, &handle->in_inbox);
         wake(client);
     }
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
     if (closing == OPEN_CLOSED_BY_OWNER)
         free(handle);
 }
 
 uint64_t open_client__any_handle(struct open_client *client)
 {
-    pthread_mutex_lock(&client->lock);
+    mutex_lock(&client->lock);
     uint64_t id = 0;
     if (!list_is_empty(&client->handles))
         id = LIST_ITEM(client->handles.ends.next, struct open_handle, in_client)->id;
-    pthread_mutex_unlock(&client->lock);
+    mutex_unlock(&client->lock);
     return id;
 }

@@ -29,7 +29,7 @@ static uint64_t first_handle_id(struct clock *clock)
 
 static void stripe_init(struct open_stripe *stripe)
 {
-    pthread_mutex_init(&stripe->lock, NULL);
+    mutex_init(&stripe->lock, LOCK_SERVICE_OPEN_STRIPE);
     for (size_t i = 0; i < OPEN_BUCKET_COUNT; i++) {
         list_init(&stripe->files[i]);
         list_init(&stripe->handles[i]);
@@ -44,7 +44,7 @@ static void stripe_release(struct open_stripe *stripe)
         assert(list_is_empty(&stripe->files[i]));
         assert(list_is_empty(&stripe->handles[i]));
     }
-    pthread_mutex_destroy(&stripe->lock);
+    mutex_release(&stripe->lock);
 }
 
 struct open_table *open_table_new(struct clock *clock)
@@ -102,7 +102,7 @@ void open_work__begin(struct open_work *work, struct open_table *table, size_t s
 {
     *work = (struct open_work){ .table = table, .stripe = &table->stripes[stripe] };
     list_init(&work->decided);
-    pthread_mutex_lock(&work->stripe->lock);
+    mutex_lock(&work->stripe->lock);
     work->now = clock_now(table->clock);
 }
 

@@ -16,10 +16,10 @@
 #ifndef SERVICE_FILE_OPEN_TABLE_INTERNAL_H
 #define SERVICE_FILE_OPEN_TABLE_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/list.h"
+#include "base/mutex.h"
 #include "service/file/open_table.h"
 #include "service/limits.h"
 
@@ -88,7 +88,7 @@ struct open_file {
 };
 
 struct open_stripe {
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct list files[OPEN_BUCKET_COUNT];
     struct list handles[OPEN_BUCKET_COUNT];
     struct list busy; /* open_file */
@@ -115,7 +115,7 @@ struct open_client {
     void (*wake)(void *arg);
     void *arg;
 
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct list handles; /* open_handle */
     struct list leases[OPEN_CLIENT_BUCKET_COUNT];
     struct list closed; /* open_handle: owned by the list */

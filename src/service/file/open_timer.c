@@ -1,11 +1,11 @@
 #include "service/file/open_timer.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 enum {
     /* Nothing is cheaper to find out than that nothing waits. */
@@ -15,27 +15,21 @@ enum {
 struct open_timer {
     struct open_table *table;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct mutex lock;
+    struct condvar changed;
     bool stops; /* under lock */
 };
 
 /* Wait a while; true when the thread is to end. */
 static bool pause_until_next(struct open_timer *timer)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += TIMER_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    pthread_mutex_lock(&timer->lock);
-    int failed = 0;
-    while (!timer->stops && failed != ETIMEDOUT)
-        failed = pthread_cond_timedwait(&timer->changed, &timer->lock, &until);
+    const int64_t until_us = clock_monotonic_us() + TIMER_MS * INT64_C(1000);
+    mutex_lock(&timer->lock);
+    bool early = true;
+    while (!timer->stops && early)
+        early = condvar_wait_until(&timer->changed, &timer->lock, until_us);
     const bool stops = timer->stops;
-    pthread_mutex_unlock(&timer->lock);
+    mutex_unlock(&timer->lock);
     return stops;
 }
 
@@ -49,8 +43,8 @@ static void *timer_run(void *arg)
 
 static void release(struct open_timer *timer)
 {
-    pthread_cond_destroy(&timer->changed);
-    pthread_mutex_destroy(&timer->lock);
+    condvar_release(&timer->changed);
+    mutex_release(&timer->lock);
     free(timer);
 }
 
@@ -60,12 +54,8 @@ enum err open_timer_new(struct open_table *table, struct open_timer **result)
     if (timer == NULL)
         panic("no memory for the timer of the table of opens");
     timer->table = table;
-    pthread_mutex_init(&timer->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&timer->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    mutex_init(&timer->lock, LOCK_SERVICE_OPEN_TIMER);
+    condvar_init(&timer->changed);
     if (pthread_create(&timer->thread, NULL, timer_run, timer) != 0) {
         log_error("opens", "the thread of the table of opens cannot be started");
         release(timer);
@@ -79,10 +69,10 @@ void open_timer_free(struct open_timer *timer)
 {
     if (timer == NULL)
         return;
-    pthread_mutex_lock(&timer->lock);
+    mutex_lock(&timer->lock);
     timer->stops = true;
-    pthread_cond_signal(&timer->changed);
-    pthread_mutex_unlock(&timer->lock);
+    condvar_signal(&timer->changed);
+    mutex_unlock(&timer->lock);
     pthread_join(timer->thread, NULL);
     release(timer);
 }

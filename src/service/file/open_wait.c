@@ -140,7 +140,7 @@ void open_work__start(struct open_work *work, struct open_file *file, struct ope
 
 void open_work__finish(struct open_work *work)
 {
-    pthread_mutex_unlock(&work->stripe->lock);
+    mutex_unlock(&work->stripe->lock);
     for (struct list_link *link; (link = list_take_first(&work->decided)) != NULL;) {
         struct open_wait *wait = LIST_ITEM(link, struct open_wait, decided);
         wait->done(wait->arg, wait->err);

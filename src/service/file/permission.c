@@ -1,7 +1,8 @@
 #include "service/file/permission.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <string.h>
+#include <pthread.h>
 
 #include "base/digest.h"
 #include "base/encoding.h"
@@ -10,6 +11,7 @@
 #include "service/account_partition.h"
 #include "service/file/file_name.h"
 #include "service/file/sddl.h"
+#include "service/file/security_inherit.h"
 #include "service/row.h"
 
 /* Tags of ROW_PERMISSION. */
@@ -17,8 +19,12 @@ enum {
     TAG_DESCRIPTOR = 1,
 };
 
-/* Administrators and the system everything, users read, who is signed in changes (Azure Files:
-   configure directory and file level permissions). */
+/* Who makes what is made over REST, and what it has if nothing is inherited: the system account,
+   whose list lets administrators read. */
+static const char CREATOR_TEXT[] = "O:SYG:SYD:(A;;FA;;;SY)(A;;0x1200a9;;;BA)";
+
+/* Of the root directory: administrators and the system everything, users read, who is signed in
+   changes (Azure Files: configure directory and file level permissions). */
 static const char DEFAULT_TEXT[] =
     "O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;;0x1200a9;;;BU)(A;OICIIO;GXGR;;;BU)"
     "(A;OICI;0x1301bf;;;AU)(A;OICIIO;GA;;;CO)";
@@ -69,12 +75,86 @@ struct slice permission_key(struct arena *arena, struct slice permission)
     return arena_printf(arena, "%" PRIu64 "*%" PRIu64, get_be64(digest), get_be64(digest + 8));
 }
 
-struct slice permission_default(struct arena *arena)
+/* --- the defaults --- */
+
+static struct {
+    struct arena arena;
+    struct security_descriptor creator;
+    struct slice permission[PERMISSION_OF_COUNT];
+    struct slice key[PERMISSION_OF_COUNT];
+} defaults;
+
+static enum security_child child_of(enum permission_of of)
+{
+    return of == PERMISSION_OF_FILE ? SECURITY_CHILD_FILE : SECURITY_CHILD_DIRECTORY;
+}
+
+/* What is made in a directory with the permission `parent`. */
+static enum err inherit(struct arena *arena, struct slice parent, enum permission_of of,
+                        struct slice *permission)
+{
+    struct security_descriptor directory;
+    struct security_descriptor child;
+    if (security_descriptor_decode(parent, &directory) != OK)
+        return CORRUPT("%zu bytes are not a permission", parent.len);
+    const enum err err =
+        security_inherit(arena, &directory, &defaults.creator, child_of(of), &child);
+    return err == OK ? finish(arena, &child, permission) : err;
+}
+
+static void make_defaults(void)
+{
+    struct arena *arena = &defaults.arena;
+    struct slice *permission = defaults.permission;
+    const bool is_good = sddl_parse(arena, slice_of(CREATOR_TEXT), &defaults.creator) == OK &&
+                         permission_from_text(arena, slice_of(DEFAULT_TEXT),
+                                              &permission[PERMISSION_OF_ROOT]) == OK &&
+                         inherit(arena, permission[PERMISSION_OF_ROOT], PERMISSION_OF_DIRECTORY,
+                                 &permission[PERMISSION_OF_DIRECTORY]) == OK &&
+                         inherit(arena, permission[PERMISSION_OF_ROOT], PERMISSION_OF_FILE,
+                                 &permission[PERMISSION_OF_FILE]) == OK;
+    if (!is_good)
+        panic("the default permission is not one");
+    for (size_t i = 0; i < PERMISSION_OF_COUNT; i++)
+        defaults.key[i] = permission_key(arena, permission[i]);
+}
+
+static void need_defaults(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_defaults);
+}
+
+struct slice permission_default(enum permission_of of)
+{
+    assert(of < PERMISSION_OF_COUNT);
+    need_defaults();
+    return defaults.permission[of];
+}
+
+struct slice permission_default_key(enum permission_of of)
+{
+    assert(of < PERMISSION_OF_COUNT);
+    need_defaults();
+    return defaults.key[of];
+}
+
+/* The default permission that has the key. */
+static bool find_default(struct slice key, struct slice *permission)
+{
+    need_defaults();
+    for (size_t i = 0; i < PERMISSION_OF_COUNT; i++) {
+        *permission = defaults.permission[i];
+        if (slice_equal(key, defaults.key[i]))
+            return true;
+    }
+    return false;
+}
+
+bool permission_key_is_default(struct slice key)
 {
     struct slice permission;
-    if (permission_from_text(arena, slice_of(DEFAULT_TEXT), &permission) != OK)
-        panic("the default permission is not one");
-    return permission;
+    return find_default(key, &permission);
 }
 
 /* --- rows --- */
@@ -121,9 +201,28 @@ enum err permission_put(struct change *change, struct slice permission, struct s
     return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static bool is_default_key(struct arena *arena, struct slice key)
+enum err permission_inherit(struct change *change, struct slice directory_key,
+                            enum permission_of of, struct slice *key)
 {
-    return slice_equal(key, permission_key(arena, permission_default(arena)));
+    struct arena *arena = change_arena(change);
+    struct slice row;
+    struct slice permission;
+    *key = (struct slice){ 0 };
+    if (directory_key.len == 0)
+        return OK;
+    need_defaults();
+    enum err err = change_get(change, permission_row_key(arena, directory_key), &row);
+    if (err == OK)
+        err = permission_decode(directory_key, row, &permission);
+    else if (err == ERR_NOT_FOUND && find_default(directory_key, &permission))
+        err = OK;
+    else if (err == ERR_NOT_FOUND)
+        err = CORRUPT("a directory has a permission that is not there");
+    if (err == OK)
+        err = inherit(arena, permission, of, &permission);
+    if (err != OK || slice_equal(permission, permission_default(of)))
+        return err;
+    return permission_put(change, permission, key);
 }
 
 enum err permission_check_key(struct change *change, struct slice key)
@@ -135,7 +234,7 @@ enum err permission_check_key(struct change *change, struct slice key)
     const enum err err = change_get(change, permission_row_key(arena, key), &row);
     if (err != ERR_NOT_FOUND)
         return err;
-    return is_default_key(arena, key) ? OK : ERR_FILE_PERMISSION_INVALID;
+    return permission_key_is_default(key) ? OK : ERR_FILE_PERMISSION_INVALID;
 }
 
 enum err permission_get(struct service *service, struct arena *arena, const struct share_name *name,
@@ -152,11 +251,9 @@ enum err permission_get(struct service *service, struct arena *arena, const stru
                         permission_row_key(arena, key), &row);
     if (err == OK)
         return permission_decode(key, row, permission);
-    if (err == ERR_NOT_FOUND && is_default_key(arena, key)) {
-        *permission = permission_default(arena);
-        return OK;
-    }
-    return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+    if (err == ERR_NOT_FOUND)
+        return find_default(key, permission) ? OK : ERR_RESOURCE_NOT_FOUND;
+    return err;
 }
 
 /* --- creating --- */

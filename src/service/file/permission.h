@@ -11,14 +11,17 @@
  * A descriptor without a SACL is kept with one that is null ("S:NO_ACCESS_CONTROL"), as the service
  * does it.
  *
- * The default permission is the one that the root directory of a new share has, and it needs no
- * row.  Whatever is made without a permission, or with `inherit`, has it too: what a directory's
- * entries with OI and CI say about what is made in it is left to SMB clients, who compute it
- * themselves when they copy and set permissions.  Nothing here decides about access.
+ * Whatever is made without a permission, or with `inherit`, inherits that of its directory
+ * (security_inherit.h).  The default permissions need no row, and nodes that have them no key: that
+ * of the root directory of a new share, and what directories and files inherit from it, which is
+ * also what those below them inherit.  So where nobody sets permissions nothing is computed.
+ *
+ * Nothing here decides about access.
  */
 #ifndef SERVICE_FILE_PERMISSION_H
 #define SERVICE_FILE_PERMISSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -45,9 +48,22 @@ MUST_CHECK enum err permission_from_bytes(struct arena *arena, struct slice byte
 MUST_CHECK enum err permission_to_text(struct arena *arena, struct slice permission,
                                        struct slice *text);
 
-/* The key of a permission; the default one; in the arena. */
+/* The key of a permission, in the arena. */
 struct slice permission_key(struct arena *arena, struct slice permission);
-struct slice permission_default(struct arena *arena);
+
+enum permission_of {
+    PERMISSION_OF_ROOT,
+    PERMISSION_OF_DIRECTORY,
+    PERMISSION_OF_FILE,
+    PERMISSION_OF_COUNT,
+};
+
+/* The default permissions and their keys; kept as long as the process. */
+struct slice permission_default(enum permission_of of);
+struct slice permission_default_key(enum permission_of of);
+
+/* Whether a key is one of theirs. */
+bool permission_key_is_default(struct slice key);
 
 /* The stored form of a 'p' row.  ERR_CORRUPT; also when it is not what the key was made from. */
 struct slice permission_encode(struct arena *arena, struct slice permission);
@@ -57,6 +73,13 @@ MUST_CHECK enum err permission_decode(struct slice key, struct slice row, struct
    its key. */
 MUST_CHECK enum err permission_put(struct change *change, struct slice permission,
                                    struct slice *key);
+
+/*
+ * In such a decision: the permission of what is made in a directory that has this key, or none.
+ * `*key` is empty if it is the default.  ERR_FILE_PERMISSION_INVALID if it would be too long.
+ */
+MUST_CHECK enum err permission_inherit(struct change *change, struct slice directory_key,
+                                       enum permission_of of, struct slice *key);
 
 /* In such a decision: whether the share has it.  ERR_FILE_PERMISSION_INVALID. */
 MUST_CHECK enum err permission_check_key(struct change *change, struct slice key);

@@ -29,8 +29,9 @@ static const struct name TYPES[] = {
 
 /* Every bit has a name. */
 static const struct name FLAGS[] = {
-    { "OI", 0x01 }, { "CI", 0x02 }, { "NP", 0x04 }, { "IO", 0x08 },
-    { "ID", 0x10 }, { "CR", 0x20 }, { "SA", 0x40 }, { "FA", 0x80 },
+    { "OI", ACE_OBJECT_INHERIT }, { "CI", ACE_CONTAINER_INHERIT }, { "NP", ACE_NO_PROPAGATE },
+    { "IO", ACE_INHERIT_ONLY },   { "ID", ACE_INHERITED },         { "CR", ACE_CRITICAL },
+    { "SA", ACE_AUDIT_SUCCESS },  { "FA", ACE_AUDIT_FAILURE },
 };
 
 /* Rights of one bit, in the order they are written in. */

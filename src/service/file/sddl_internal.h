@@ -36,6 +36,18 @@ enum ace_type {
     ACE_TRUST_LABEL = 0x14,
 };
 
+/* Flags of an entry ([MS-DTYP] 2.4.4.1). */
+enum ace_flag {
+    ACE_OBJECT_INHERIT = 0x01,
+    ACE_CONTAINER_INHERIT = 0x02,
+    ACE_NO_PROPAGATE = 0x04,
+    ACE_INHERIT_ONLY = 0x08,
+    ACE_INHERITED = 0x10,
+    ACE_CRITICAL = 0x20,
+    ACE_AUDIT_SUCCESS = 0x40,
+    ACE_AUDIT_FAILURE = 0x80,
+};
+
 /* Who: S-1-authority-part-part... */
 struct sid {
     uint64_t authority; /* 48 bits */

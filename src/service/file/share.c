@@ -32,7 +32,7 @@ static enum err source_get(const struct share_source *source, struct slice key, 
     if (source->view != NULL)
         return partition_view_get(source->view, source->arena, key, row);
     assert(source->service != NULL);
-    return partition_get(source->service->store, source->arena, source->partition, key, row);
+    return partition_get_often(source->service->store, source->arena, source->partition, key, row);
 }
 
 /* The record of a share or snapshot, and its key. */

@@ -42,8 +42,12 @@ struct walk {
     struct queue_head head;
     bool is_closed;
     bool needs_mark;
-    uint64_t row_count;     /* but for the closing one */
-    uint64_t current_count; /* messages of the present generation */
+    uint64_t row_count;       /* but for the closing one */
+    uint64_t current_count;   /* messages of the present generation */
+    int64_t first_visible_at; /* of them; 0: there is none */
+    int64_t first_expires;    /* of those that expire; 0: none does */
+    bool head_is_damaged;
+    unsigned head_fault_count; /* findings that a right head would end */
     size_t count;
     size_t capacity;
     struct fsck_message *messages;
@@ -61,6 +65,21 @@ static void report(struct fsck_queues *queues, const char *format, ...)
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
     queues->report(queues->arg, words);
+}
+
+/* A finding that is the head's fault, with the words of `format`, the label and a message's id. */
+static void report_head(struct walk *walk, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void report_head(struct walk *walk, const char *format, ...)
+{
+    char words[WORDS_BYTES_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    walk->head_fault_count++;
+    walk->queues->report(walk->queues->arg, words);
 }
 
 /* One more item of an array that grows. */
@@ -177,20 +196,25 @@ static void check_message(struct walk *walk, struct slice key, struct slice row)
     walk->current_count++;
     char id[UUID_TEXT_LEN + 1];
     uuid_format(&message.id, id);
+    if (walk->first_visible_at == 0 || message.visible_at < walk->first_visible_at)
+        walk->first_visible_at = message.visible_at;
     if (message.visible_at < walk->head.head)
-        report(walk->queues, "%s: message %s lies before the head and is never found",
-               walk->label.data, id);
+        report_head(walk, "%s: message %s lies before the head and is never found",
+                    walk->label.data, id);
     if (message.expires == 0)
         return;
     walk->needs_mark = true;
+    if (walk->first_expires == 0 || message.expires < walk->first_expires)
+        walk->first_expires = message.expires;
     if (walk->head.expiry_floor == 0 || message.expires < walk->head.expiry_floor)
-        report(walk->queues, "%s: message %s expires before the queue's expiry floor",
-               walk->label.data, id);
+        report_head(walk, "%s: message %s expires before the queue's expiry floor",
+                    walk->label.data, id);
 }
 
 static void check_head(struct walk *walk, struct slice row)
 {
-    if (queue_head_decode(row, &walk->head) != OK)
+    walk->head_is_damaged = queue_head_decode(row, &walk->head) != OK;
+    if (walk->head_is_damaged)
         report(walk->queues, "%s: the queue's head is damaged", walk->label.data);
 }
 
@@ -235,8 +259,15 @@ static void check_text(struct walk *walk, size_t *next, struct slice key, struct
     skip_messages(walk, next, &of);
     if (*next < walk->count && compare_messages(&walk->messages[*next], &of) == 0)
         (*next)++;
-    else if (!walk->is_closed && of.generation >= walk->head.generation)
+    else if (!walk->is_closed && of.generation >= walk->head.generation) {
         report_message(walk, &of.id, "is not there, but its text is");
+        repair_add(walk->queues->repairs, &(struct partition_repair){
+                                              .kind = PARTITION_REPAIR_DELETE,
+                                              .needs_all = true,
+                                              .partition = walk->view.partition,
+                                              .key = key,
+                                          });
+    }
 }
 
 /* --- a partition --- */
@@ -303,15 +334,45 @@ static void check_rows(struct walk *walk)
     check_texts(walk);
 }
 
+/* What the rows say is the head's to say; each finding about it has this repair. */
+static void repair_head(struct walk *walk, bool is_marked)
+{
+    if (walk->head_is_damaged)
+        return; /* which generation is the present one, only it knew */
+    struct queue_head head = walk->head;
+    head.count = walk->current_count;
+    head.is_marked = is_marked;
+    if (walk->first_visible_at != 0 && walk->first_visible_at < head.head)
+        head.head = walk->first_visible_at;
+    if (walk->first_expires != 0 &&
+        (head.expiry_floor == 0 || walk->first_expires < head.expiry_floor))
+        head.expiry_floor = walk->first_expires;
+    for (unsigned i = 0; i < walk->head_fault_count; i++)
+        repair_add(walk->queues->repairs, &(struct partition_repair){
+                                              .kind = PARTITION_REPAIR_PUT,
+                                              .needs_all = true,
+                                              .partition = walk->view.partition,
+                                              .key = queue_head_key(),
+                                              .value = queue_head_encode(&walk->arena, &head),
+                                          });
+}
+
 static void check_mark(struct walk *walk)
 {
     bool marked;
-    if (partition_is_marked(walk->queues->store, walk->view.partition, &marked) != OK)
+    if (partition_is_marked(walk->queues->store, walk->view.partition, &marked) != OK) {
         report(walk->queues, "%s: its mark cannot be read", walk->label.data);
-    else if (walk->needs_mark && !marked)
+        return;
+    }
+    if (walk->needs_mark && !marked) {
         report(walk->queues, "%s: the sweeper has work here, but no mark", walk->label.data);
-    else if (walk->head.is_marked != marked)
-        report(walk->queues, "%s: its head does not say whether it is marked", walk->label.data);
+        repair_add(walk->queues->repairs,
+                   &(struct partition_repair){ .kind = PARTITION_REPAIR_MARK,
+                                               .partition = walk->view.partition });
+    } else if (walk->head.is_marked != marked) {
+        report_head(walk, "%s: its head does not say whether it is marked", walk->label.data);
+    }
+    repair_head(walk, marked);
 }
 
 /* A queue that is there: the head says what the rows say. */
@@ -320,8 +381,8 @@ static void check_whole(struct walk *walk)
     if (walk->is_closed)
         report(walk->queues, "%s: it is closed, as if it were deleted", walk->label.data);
     if (walk->head.count != walk->current_count)
-        report(walk->queues, "%s: there are %" PRIu64 " messages, and its head says %" PRIu64,
-               walk->label.data, walk->current_count, walk->head.count);
+        report_head(walk, "%s: there are %" PRIu64 " messages, and its head says %" PRIu64,
+                    walk->label.data, walk->current_count, walk->head.count);
     check_mark(walk);
     walk->queues->message_count += walk->current_count;
 }

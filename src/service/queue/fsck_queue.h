@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/slice.h"
 #include "partition/partition.h"
+#include "service/repair.h"
 
 struct fsck_queue;
 
@@ -24,6 +25,7 @@ struct fsck_queues {
     struct partition_store *store;
     void (*report)(void *arg, const char *words); /* called for each finding */
     void *arg;
+    struct repair_list *repairs; /* or NULL */
 
     /* results */
     uint64_t queue_count;

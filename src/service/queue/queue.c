@@ -79,8 +79,8 @@ enum err queue_get(struct service *service, struct arena *arena, const struct qu
 {
     struct slice row;
     const enum err err =
-        partition_get(service->store, arena, account_partition(arena, name->account),
-                      queue_key(arena, name->queue), &row);
+        partition_get_often(service->store, arena, account_partition(arena, name->account),
+                            queue_key(arena, name->queue), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_QUEUE_NOT_FOUND;
     return err == OK ? queue_decode(arena, row, queue) : err;

@@ -106,25 +106,32 @@ static enum err look_end_decide(struct change *change, void *arg)
     return OK;
 }
 
-/* Messages that have expired and are to be removed.  They may have moved or gone since. */
+/* Messages that have expired and are to be removed.  They may have moved or gone since; and a clock
+   that was set back meanwhile makes some that have not expired, by the time that counts. */
 struct expired_request {
     struct waited_update waited;
     uint64_t generation;
     size_t count;
     struct message messages[SWEEP_BATCH_ROWS];
+    int64_t floor; /* result: when the first of those expires that have not; 0: there is none */
 };
 
 static enum err expired_decide(struct change *change, void *arg)
 {
-    const struct expired_request *request = arg;
+    struct expired_request *request = arg;
     struct arena *arena = change_arena(change);
     struct queue_head head;
+    request->floor = 0;
     enum err err = queue_head_get(change, &head);
     if (err != OK || head.generation != request->generation)
         return err;
     for (size_t i = 0; i < request->count; i++) {
         const struct message *message = &request->messages[i];
         struct slice row;
+        if (!message_is_expired(message, change_now(change))) {
+            request->floor = earlier(request->floor, message->expires);
+            continue;
+        }
         err = change_get(
             change, message_key(arena, head.generation, message->visible_at, &message->id), &row);
         if (err == OK)
@@ -137,13 +144,14 @@ static enum err expired_decide(struct change *change, void *arg)
 }
 
 static enum err remove_expired(const struct sweep *sweep, struct slice partition,
-                               struct expired_request *expired)
+                               struct expired_request *expired, struct look_request *look)
 {
     if (expired->count == 0)
         return OK;
     const enum err err =
         background_update(sweep->service, &expired->waited, partition, expired_decide);
     expired->count = 0;
+    look->floor = earlier(look->floor, expired->floor);
     return err;
 }
 
@@ -169,9 +177,9 @@ static enum err look_at_all(const struct sweep *sweep, struct slice partition,
         else
             expired.messages[expired.count++] = message;
         if (expired.count == SWEEP_BATCH_ROWS)
-            err = remove_expired(sweep, partition, &expired);
+            err = remove_expired(sweep, partition, &expired, look);
     }
-    return err == ERR_NOT_FOUND ? remove_expired(sweep, partition, &expired) : err;
+    return err == ERR_NOT_FOUND ? remove_expired(sweep, partition, &expired, look) : err;
 }
 
 /* One state of the queue is looked at, in a long view: messages move meanwhile. */

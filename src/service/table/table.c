@@ -69,8 +69,8 @@ enum err table_get(struct service *service, struct arena *arena, const struct ta
 {
     struct slice row;
     const enum err err =
-        partition_get(service->store, arena, account_partition(arena, name->account),
-                      table_key(arena, name->table), &row);
+        partition_get_often(service->store, arena, account_partition(arena, name->account),
+                            table_key(arena, name->table), &row);
     if (err == ERR_NOT_FOUND)
         return ERR_TABLE_NOT_FOUND;
     return err == OK ? table_decode(row, table) : err;
