@@ -338,6 +338,8 @@ static void print_help(FILE *out)
 {
     fputs("Usage: zaffre [flags]\n"
           "       zaffre fsck [--location DIR]   check the data in DIR\n"
+          "       zaffre backup --to DIR         copy the data while the server runs\n"
+          "       zaffre restore --from DIR      make a data directory of a backup\n"
           "\n"
           "The Azure Storage services on your own machine, durable.  Takes azurite's flags.\n",
           out);

@@ -1,6 +1,7 @@
 /*
  * main.c - reads the settings, opens the layers from the bottom up, serves until it is told to
- * stop, and closes them in reverse.  `zaffre fsck` is another program (fsck_main.c).
+ * stop, and closes them in reverse.  `zaffre fsck`, `zaffre backup` and `zaffre restore` are other
+ * programs (fsck_main.c, backup_main.c).
  *
  * Exit status: 0 after a clean stop, 1 when something could not be opened, 2 for a wrong command
  * line.  The first SIGTERM or SIGINT lets requests under way finish; a second one ends the process
@@ -14,25 +15,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "backup/control.h"
+#include "backup_main.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "base/space.h"
 #include "config.h"
 #include "frontend/http/http_fetch.h"
+#include "frontend/http/http_listener.h"
 #include "frontend/http/http_metrics.h"
 #include "frontend/http/http_server.h"
 #include "frontend/http/tls_files.h"
 #include "fsck_main.h"
+#include "notify.h"
 #include "partition/partition.h"
+#include "privileges.h"
 #include "service/account.h"
 #include "service/blob/copy.h"
 #include "service/file/open_table.h"
 #include "service/file/open_timer.h"
 #include "service/limits.h"
+#include "service/scrub.h"
 #include "service/service.h"
 #include "service/sweeper.h"
 #include "stream/stream.h"
@@ -42,17 +51,23 @@ struct program {
     struct arena arena; /* settings, certificates: until the end */
     struct config config;
     struct account_list *accounts;
+    struct privileges privileges;
+    struct tls_files tls;
+    /* Bound; each is its server's from when that is made.  The last is the admin endpoint's. */
+    struct http_listener *listeners[HTTP_SERVICE_COUNT + 1];
     struct partition_lock *lock;
     struct io *io;
+    struct space space; /* of io, when it is a disk */
     struct clock clock;
     struct stream *stream;
     struct partition_store *store;
+    struct control *control; /* NULL in memory, and where there can be no socket */
+    struct scrub *scrub;     /* NULL in memory, and when it is not wanted */
     struct open_table *opens;
     struct open_timer *open_timer;
     struct service service;
     struct http_fetcher *fetcher;
     struct http_context http[HTTP_SERVICE_COUNT];
-    struct tls_files tls;
     struct http_server *servers[HTTP_SERVICE_COUNT];
     struct http_server *admin_server;
 };
@@ -159,6 +174,42 @@ static enum err check_well_known_key(const struct program *program)
     return OK;
 }
 
+/* --- what may need root: ports, certificate, key --- */
+
+static enum err bind_listeners(struct program *program)
+{
+    const struct config *config = &program->config;
+    enum err err = http_listener_open(config->admin_host, config->admin_port,
+                                      &program->listeners[HTTP_SERVICE_COUNT]);
+    for (size_t i = 0; err == OK && i < HTTP_SERVICE_COUNT; i++) {
+        const struct listener_config listener = listener_config(config, (enum http_service_id)i);
+        err = http_listener_open(listener.host, listener.port, &program->listeners[i]);
+    }
+    return err;
+}
+
+static enum err take_privileged(struct program *program)
+{
+    const struct config *config = &program->config;
+    enum err err = privileges_find(&program->arena, config->user, &program->privileges);
+    if (err == OK && config->cert_path != NULL)
+        err = tls_files_load(&program->arena, config->cert_path, config->key_path,
+                             config->cert_password, &program->tls);
+    if (err == OK)
+        err = bind_listeners(program);
+    if (err == OK && !config->in_memory)
+        err = privileges_give_directory(&program->privileges, config->location);
+    return err == OK ? privileges_drop(&program->privileges) : err;
+}
+
+/* A server takes its listener over. */
+static struct http_listener *take_listener(struct program *program, size_t index)
+{
+    struct http_listener *listener = program->listeners[index];
+    program->listeners[index] = NULL;
+    return listener;
+}
+
 /* --- opening, from the bottom up --- */
 
 static void explain_location(const char *location, enum err err)
@@ -192,8 +243,15 @@ static enum err open_disk(struct program *program)
     enum err err = partition_prepare_directory(location, &program->lock);
     if (err == OK)
         err = io_linux_new(location, &program->io);
-    if (err == OK)
-        err = stream_open(program->io, &program->clock, &program->stream);
+    if (err == OK) {
+        space_init(&program->space, program->io, program->config.disk_reserve_bytes);
+        const struct stream_options stream_options = {
+            .extent_bytes = STREAM_EXTENT_BYTES,
+            .dedicated_bytes = STREAM_DEDICATED_BYTES,
+            .space = &program->space,
+        };
+        err = stream_open_with(program->io, &program->clock, &stream_options, &program->stream);
+    }
     const struct partition_options options = {
         .clock = &program->clock,
         .stream = program->stream,
@@ -204,6 +262,9 @@ static enum err open_disk(struct program *program)
         err = partition_open_rocksdb(location, &options, &program->store);
     if (err != OK)
         explain_location(location, err);
+    /* Without it there are no backups while this server runs; it has been logged. */
+    else if (control_new(location, program->store, &program->control) != OK)
+        program->control = NULL;
     return err;
 }
 
@@ -230,6 +291,7 @@ static enum err open_service(struct program *program)
         .store = program->store,
         .stream = program->stream,
         .clock = &program->clock,
+        .space = program->config.in_memory ? NULL : &program->space,
         .inline_payload_bytes = program->config.inline_payload_bytes,
         .blob_versioning = program->config.blob_versioning,
     };
@@ -266,8 +328,7 @@ static enum err open_listener(struct program *program, enum http_service_id id)
         .loose = config->loose,
     };
     const struct http_server_options options = {
-        .host = listener.host,
-        .port = listener.port,
+        .listener = take_listener(program, id),
         .workers = worker_count(config),
         .idle_sec = listener.idle_sec,
         .certificate = program->tls.certificate,
@@ -279,20 +340,12 @@ static enum err open_listener(struct program *program, enum http_service_id id)
 
 static enum err open_listeners(struct program *program)
 {
-    const struct config *config = &program->config;
-    if (config->cert_path != NULL) {
-        const enum err loaded = tls_files_load(&program->arena, config->cert_path, config->key_path,
-                                               config->cert_password, &program->tls);
-        if (loaded != OK)
-            return loaded;
-    }
     enum err err = http_fetcher_new(&program->fetcher);
     if (err != OK)
         return err;
     http_metrics_init();
     const struct http_server_options admin = {
-        .host = config->admin_host,
-        .port = config->admin_port,
+        .listener = take_listener(program, HTTP_SERVICE_COUNT),
         .workers = 1,
         .idle_sec = LIMIT_CONNECTION_IDLE_SEC,
     };
@@ -302,17 +355,34 @@ static enum err open_listeners(struct program *program)
     return err;
 }
 
+/* Before the listeners: metrics are registered while nobody asks for them. */
+static enum err open_scrub(struct program *program)
+{
+    if (program->config.in_memory || program->config.scrub_bytes == 0)
+        return OK;
+    const struct scrub_options options = {
+        .store = program->store,
+        .seed = (uint64_t)clock_tick(&program->clock),
+    };
+    program->scrub = scrub_new(&options);
+    return scrub_start(program->scrub, program->config.scrub_bytes);
+}
+
 static enum err open_all(struct program *program)
 {
     enum err err = read_accounts(program);
     if (err == OK)
         err = check_well_known_key(program);
+    if (err == OK)
+        err = take_privileged(program);
     if (err != OK)
         return err;
     clock_init(&program->clock);
     err = program->config.in_memory ? open_memory(program) : open_disk(program);
     if (err == OK)
         err = open_service(program);
+    if (err == OK)
+        err = open_scrub(program);
     if (err == OK)
         err = open_listeners(program);
     return err;
@@ -324,14 +394,20 @@ static void close_listeners(struct program *program)
 {
     /* Requests that wait for a copy source are answered that the server is stopping. */
     http_fetcher_stop(program->fetcher);
-    for (size_t i = 0; i < HTTP_SERVICE_COUNT; i++) {
-        if (program->servers[i] != NULL)
-            http_server_stop(program->servers[i]);
-        http_server_free(program->servers[i]);
+    struct http_server *servers[HTTP_SERVICE_COUNT + 1];
+    memcpy(servers, program->servers, sizeof(program->servers));
+    servers[HTTP_SERVICE_COUNT] = program->admin_server;
+    /* The slow clients of all of them are waited for at the same time. */
+    for (size_t i = 0; i <= HTTP_SERVICE_COUNT; i++)
+        if (servers[i] != NULL)
+            http_server_begin_stop(servers[i]);
+    for (size_t i = 0; i <= HTTP_SERVICE_COUNT; i++) {
+        if (servers[i] != NULL)
+            http_server_stop(servers[i]);
+        http_server_free(servers[i]);
     }
-    if (program->admin_server != NULL)
-        http_server_stop(program->admin_server);
-    http_server_free(program->admin_server);
+    for (size_t i = 0; i <= HTTP_SERVICE_COUNT; i++)
+        http_listener_free(program->listeners[i]);
 }
 
 static void close_all(struct program *program)
@@ -339,6 +415,8 @@ static void close_all(struct program *program)
     close_listeners(program);
     http_fetcher_free(program->fetcher);
     http_metrics_release();
+    scrub_free(program->scrub);
+    control_free(program->control);
     sweeper_free(program->service.sweeper);
     open_timer_free(program->open_timer);
     if (program->store != NULL)
@@ -402,8 +480,14 @@ static void wait_for_stop(const sigset_t *signals)
 
 int main(int argc, char *argv[])
 {
+    /* What the server keeps is its users' and nobody else's, whatever mode a library asks for. */
+    umask(077);
     if (argc > 1 && strcmp(argv[1], "fsck") == 0)
         return fsck_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "backup") == 0)
+        return backup_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "restore") == 0)
+        return restore_main(argc, argv);
     struct program program = { 0 };
     switch (config_parse(&program.config, &program.arena, argc, argv, stdout, stderr)) {
     case CONFIG_DONE:
@@ -432,7 +516,9 @@ int main(int argc, char *argv[])
     const enum err err = open_all(&program);
     if (err == OK) {
         print_ready(&program, argv[0]);
+        notify_manager("READY=1");
         wait_for_stop(&signals);
+        notify_manager("STOPPING=1");
     }
     close_all(&program);
     return err == OK ? 0 : 1;

@@ -88,12 +88,17 @@ enum err access_authenticate(struct http_request *request, struct access_caller 
     return OK;
 }
 
+enum err access_refuse_anonymous(const struct http_request *request)
+{
+    return request->version >= 20191212 ? ERR_NO_AUTHENTICATION : ERR_RESOURCE_NOT_FOUND;
+}
+
 /* Without a credential: what the container shows to everybody. */
 static enum err authorize_anonymous(struct http_request *request)
 {
-    const enum err refused =
-        request->version >= 20191212 ? ERR_NO_AUTHENTICATION : ERR_RESOURCE_NOT_FOUND;
+    const enum err refused = access_refuse_anonymous(request);
     const unsigned flags = request->operation->flags;
+    request->access.is_anonymous = true;
     /* What is public of a blob does not include its tags. */
     request->access.no_tags = true;
     if ((flags & OP_ANYBODY) != 0)
@@ -111,12 +116,14 @@ static enum err authorize_anonymous(struct http_request *request)
     return shown ? OK : refused;
 }
 
-static bool allows_any(const struct sas *sas, const char *permissions)
+/* One of the operation's letters is enough, or each is needed. */
+static bool has_permissions(const struct sas *sas, const struct http_operation *operation)
 {
-    for (; *permissions != '\0'; permissions++)
-        if (sas_allows(sas, *permissions))
-            return true;
-    return false;
+    const bool every = (operation->flags & OP_EVERY_LETTER) != 0;
+    for (const char *letter = operation->permissions; *letter != '\0'; letter++)
+        if (sas_allows(sas, *letter) != every)
+            return !every;
+    return every;
 }
 
 /* Whether a SAS of a container, a blob and the like can be for the operation. */
@@ -141,7 +148,7 @@ enum err access_authorize(struct http_request *request, const struct access_call
         return ERR_AUTHORIZATION_FAILED;
     if (!sas_allows_type(sas, operation->account_type))
         return ERR_AUTHORIZATION_RESOURCE_TYPE;
-    if (!allows_any(sas, operation->permissions))
+    if (!has_permissions(sas, operation))
         return ERR_AUTHORIZATION_PERMISSION;
     request->access = (struct http_access){
         .create_only = !sas_allows(sas, 'w'),

@@ -3,7 +3,7 @@
  *
  * Two steps, both before the body is read.  Authentication checks the credential the request
  * carries (Shared Key, SAS) against the account it addresses; authorization checks what the
- * credential permits against the operation's row of http_operations.def.
+ * credential permits against the operation's row of operations_*.def.
  */
 #ifndef FRONTEND_HTTP_ACCESS_H
 #define FRONTEND_HTTP_ACCESS_H
@@ -40,5 +40,12 @@ MUST_CHECK enum err access_authenticate(struct http_request *request, struct acc
  */
 MUST_CHECK enum err access_authorize(struct http_request *request,
                                      const struct access_caller *caller);
+
+/*
+ * What a caller without a credential is answered where there is nothing for everybody, for an
+ * operation that shows a part of what it could.
+ *   ERR_NO_AUTHENTICATION, ERR_RESOURCE_NOT_FOUND: as access_authorize
+ */
+MUST_CHECK enum err access_refuse_anonymous(const struct http_request *request);
 
 #endif

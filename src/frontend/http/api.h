@@ -279,6 +279,7 @@ enum err copy_file_prepare(struct http_request *request);
 enum err copy_file_run(struct http_request *request);
 void copy_file_respond(struct http_request *request);
 enum err abort_copy_file_prepare(struct http_request *request);
+enum err abort_copy_file_run(struct http_request *request);
 void abort_copy_file_respond(struct http_request *request);
 
 /* api_handle.c */

@@ -83,10 +83,7 @@ enum err append_block_prepare(struct http_request *request)
         err = check_block_length(request);
     if (err == OK)
         err = api_read_hashes(request, &arguments->hashes);
-    if (err != OK)
-        return err;
-    return payload_writer_new(request->context->service, &request->arena, request->content_length,
-                              &request->body);
+    return err == OK ? api_begin_part(request, &arguments->hashes) : err;
 }
 
 enum err append_block_from_url_prepare(struct http_request *request)

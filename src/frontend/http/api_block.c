@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/encoding.h"
+#include "frontend/http/access.h"
 #include "frontend/http/api.h"
 #include "frontend/http/api_common.h"
 #include "frontend/http/api_hash.h"
@@ -73,10 +74,7 @@ enum err put_block_prepare(struct http_request *request)
         err = check_block_length(request);
     if (err == OK)
         err = api_read_hashes(request, &put->hashes);
-    if (err != OK)
-        return err;
-    return payload_writer_new(request->context->service, &request->arena, request->content_length,
-                              &request->body);
+    return err == OK ? api_begin_part(request, &put->hashes) : err;
 }
 
 enum err put_block_from_url_prepare(struct http_request *request)
@@ -327,6 +325,9 @@ enum err get_block_list_prepare(struct http_request *request)
     get->request.want_uncommitted = all || slice_equal_nocase(type, slice_of("uncommitted"));
     if (!get->request.want_committed && !get->request.want_uncommitted)
         return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, parameter);
+    /* A block that is not part of the blob is not public with it. */
+    if (get->request.want_uncommitted && request->access.is_anonymous)
+        return access_refuse_anonymous(request);
     return OK;
 }
 

@@ -3,12 +3,14 @@
  * URL.
  */
 #include "base/date.h"
+#include "base/encoding.h"
 #include "frontend/http/api.h"
 #include "frontend/http/api_common.h"
 #include "frontend/http/copy_job.h"
 #include "frontend/http/copy_source.h"
 #include "frontend/http/from_url.h"
 #include "service/blob/copy.h"
+#include "service/blob/page_map.h"
 #include "service/limits.h"
 
 /* --- what copies have in common --- */
@@ -77,7 +79,7 @@ static struct http_response *respond_copy(struct http_request *request)
 /* What a copy within this server needs of its source. */
 static void fill_source(struct copy_change *change, const struct copy_source *source)
 {
-    change->url = source->text;
+    change->url = source->shown;
     change->source = source->name;
     change->source_condition = source->condition;
 }
@@ -99,6 +101,55 @@ enum err copy_blob_prepare(struct http_request *request)
     return OK;
 }
 
+/* --- Copy Blob from elsewhere --- */
+
+/* A page blob has whole pages, and a number. */
+static enum err understand_pages(const struct http_fetch *fetch, struct copy_change *change)
+{
+    if (change->total_bytes % PAGE_BYTES != 0)
+        return ERR_INVALID_SOURCE_TYPE;
+    const struct slice number = http_message_header(&fetch->answer, "x-ms-blob-sequence-number");
+    return number.len == 0 || decimal_parse_u64(number, &change->sequence_number) == OK
+               ? OK
+               : ERR_COPY_SOURCE_UNREACHABLE;
+}
+
+static enum err understand_blob(struct http_request *request, void *arg,
+                                const struct http_fetch *fetch, struct arena *arena,
+                                struct copy_step **result)
+{
+    struct copy_change *change = arg;
+    struct copy_step *step = arena_alloc(arena, sizeof(*step));
+    change->total_bytes = fetch->length_bytes;
+    change->type = copy_answer_type(&fetch->answer);
+    enum err err =
+        copy_take_answer(arena, &fetch->answer, &change->blob.properties, &change->blob.metadata);
+    if (err == OK && change->type == BLOB_PAGE)
+        err = understand_pages(fetch, change);
+    if (err == OK)
+        err =
+            copy_partition(request->context->service, arena, &change->blob.name, &step->partition);
+    step->blob = arena_copy(arena, change->blob.name.blob);
+    step->id = change->id;
+    *result = step;
+    return err;
+}
+
+static void begin_blob(struct service *service, void *arg, void (*done)(void *arg, enum err err),
+                       void *done_arg)
+{
+    struct copy_change *change = arg;
+    change->blob.base.done = done;
+    change->blob.base.arg = done_arg;
+    copy_begin(service, change);
+}
+
+static const struct copy_job_kind to_blob = {
+    .understand = understand_blob,
+    .begin = begin_blob,
+    .step = copy_step,
+};
+
 enum err copy_blob_run(struct http_request *request)
 {
     struct copy_arguments *arguments = request->arguments;
@@ -107,7 +158,7 @@ enum err copy_blob_run(struct http_request *request)
     else if (request->context->fetcher == NULL)
         return ERR_NOT_IMPLEMENTED;
     else
-        copy_job_start(request, &arguments->source, &arguments->change);
+        copy_job_start(request, &arguments->source, &to_blob, &arguments->change);
     return OK;
 }
 

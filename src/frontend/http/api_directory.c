@@ -129,6 +129,21 @@ struct list_nodes {
     struct strbuf body;
 };
 
+/* Where to look for names, as part of a key: longer texts than names can be are refused.  Prefixes
+   are looked for in upper case, which only text has. */
+static enum err read_place(struct http_request *request, struct node_list_request *list)
+{
+    const enum err err = api_read_marker(request, &list->from);
+    if (err != OK)
+        return err;
+    if (list->from.len > LIMIT_FILE_NAME_BYTES_MAX)
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "marker");
+    list->prefix = http_message_parameter(&request->message, "prefix");
+    if (list->prefix.len > LIMIT_FILE_NAME_BYTES_MAX || !utf8_is_valid(list->prefix))
+        return request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "prefix");
+    return OK;
+}
+
 enum err list_nodes_prepare(struct http_request *request)
 {
     static const char *const words[] = { "Timestamps", "Etag", "Attributes", "PermissionKey",
@@ -139,13 +154,9 @@ enum err list_nodes_prepare(struct http_request *request)
     if (err == OK)
         err = api_include(request, words, &list->included);
     if (err == OK)
-        err = api_read_marker(request, &list->request.from);
+        err = read_place(request, &list->request);
     if (err == OK)
         err = api_results_max(request, &list->request.results_max);
-    /* Prefixes are looked for in upper case, which only text has. */
-    list->request.prefix = http_message_parameter(&request->message, "prefix");
-    if (err == OK && !utf8_is_valid(list->request.prefix))
-        err = request_fault_parameter(request, ERR_INVALID_QUERY_PARAMETER, "prefix");
     list->with_ids = request->version >= 20201002;
     return err;
 }

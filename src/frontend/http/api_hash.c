@@ -49,10 +49,12 @@ static void add_details(struct http_request *request, const char *given_name, st
 enum err api_check_hashes(struct http_request *request, const struct api_hashes *hashes,
                           const uint8_t md5[DIGEST_MD5_BYTES], uint64_t crc64)
 {
-    const struct slice found_md5 = slice_make(md5, DIGEST_MD5_BYTES);
-    if (hashes->md5.len > 0 && !slice_equal(hashes->md5, found_md5)) {
-        add_details(request, "UserSpecifiedMd5", hashes->md5, "ServerCalculatedMd5", found_md5);
-        return ERR_MD5_MISMATCH;
+    if (hashes->md5.len > 0) {
+        const struct slice found_md5 = slice_make(md5, DIGEST_MD5_BYTES);
+        if (!slice_equal(hashes->md5, found_md5)) {
+            add_details(request, "UserSpecifiedMd5", hashes->md5, "ServerCalculatedMd5", found_md5);
+            return ERR_MD5_MISMATCH;
+        }
     }
     uint8_t bytes[DIGEST_CRC64_BYTES];
     digest_crc64_bytes(crc64, bytes);
@@ -66,8 +68,18 @@ enum err api_check_hashes(struct http_request *request, const struct api_hashes 
 
 enum err api_check_body(struct http_request *request, const struct api_hashes *hashes)
 {
-    return api_check_hashes(request, hashes, payload_writer_md5(request->body),
+    return api_check_hashes(request, hashes,
+                            hashes->md5.len > 0 ? payload_writer_md5(request->body) : NULL,
                             payload_writer_crc64(request->body));
+}
+
+enum err api_begin_part(struct http_request *request, const struct api_hashes *hashes)
+{
+    const enum err err = payload_writer_new(request->context->service, &request->arena,
+                                            request->content_length, &request->body);
+    if (err == OK && hashes->md5.len == 0)
+        payload_writer_skip_md5(request->body);
+    return err;
 }
 
 void api_add_hashes(struct http_request *request, const struct api_hashes *hashes, uint64_t crc64)

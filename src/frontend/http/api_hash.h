@@ -26,12 +26,17 @@ MUST_CHECK enum err api_read_md5(struct http_request *request, const char *heade
    ERR_INVALID_HEADER */
 MUST_CHECK enum err api_read_hashes(struct http_request *request, struct api_hashes *hashes);
 
-/* Compare with what the body has.  ERR_MD5_MISMATCH, ERR_CRC64_MISMATCH. */
+/* Compare with what the body has; `md5` may be NULL when none was given to compare with.
+   ERR_MD5_MISMATCH, ERR_CRC64_MISMATCH. */
 MUST_CHECK enum err api_check_hashes(struct http_request *request, const struct api_hashes *hashes,
                                      const uint8_t md5[DIGEST_MD5_BYTES], uint64_t crc64);
 
 /* The same for the body that was kept. */
 MUST_CHECK enum err api_check_body(struct http_request *request, const struct api_hashes *hashes);
+
+/* Begin to receive a body that becomes a part of a blob: its MD5 is neither stored nor answered
+   unless the client has sent one.  ERR_NO_SPACE, ERR_IO. */
+MUST_CHECK enum err api_begin_part(struct http_request *request, const struct api_hashes *hashes);
 
 /*
  * The hash that is answered when a body's hash is not stored: the MD5 if the client sent one, else

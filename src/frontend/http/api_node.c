@@ -133,6 +133,18 @@ static bool parse_attribute(struct slice word, unsigned *attributes)
     return false;
 }
 
+bool api_attributes_parse(struct slice text, unsigned *attributes)
+{
+    bool is_good = true;
+    *attributes = 0;
+    while (is_good && text.len > 0) {
+        const size_t bar = slice_find_byte(text, '|');
+        is_good = parse_attribute(slice_trim(slice_head(text, bar)), attributes);
+        text = slice_from(text, bar + 1);
+    }
+    return is_good;
+}
+
 static bool is_word(struct slice value, const char *word)
 {
     return slice_equal_nocase(value, slice_of(word));
@@ -149,17 +161,13 @@ static enum err read_attributes(struct http_request *request, enum api_smb_use u
                                 struct node_smb *smb)
 {
     const char *const header = "x-ms-file-attributes";
-    struct slice rest = http_message_header(&request->message, header);
-    if (is_left(rest, use))
+    const struct slice text = http_message_header(&request->message, header);
+    if (is_left(text, use))
         return OK;
     smb->has_attributes = true;
-    while (rest.len > 0) {
-        const size_t bar = slice_find_byte(rest, '|');
-        if (!parse_attribute(slice_trim(slice_head(rest, bar)), &smb->attributes))
-            return request_fault_header(request, ERR_INVALID_HEADER, header);
-        rest = slice_from(rest, bar + 1);
-    }
-    return OK;
+    return api_attributes_parse(text, &smb->attributes)
+               ? OK
+               : request_fault_header(request, ERR_INVALID_HEADER, header);
 }
 
 /* An instant is 0 for "now". */

@@ -78,8 +78,9 @@ MUST_CHECK enum err api_read_smb(struct http_request *request, enum api_smb_use 
 
 /* --- responses --- */
 
-/* "ReadOnly | Archive", in the arena; "None" for none. */
+/* "ReadOnly | Archive", in the arena; "None" for none.  And back; false if it is no such text. */
 struct slice api_attributes(struct arena *arena, unsigned attributes);
+bool api_attributes_parse(struct slice text, unsigned *attributes);
 
 /* An instant with seven digits. */
 void api_add_instant(struct http_response *response, const char *header, int64_t ticks);
@@ -92,7 +93,7 @@ void api_add_smb(struct http_request *request, struct http_response *response,
 struct http_response *api_respond_node(struct http_request *request, unsigned status,
                                        const struct node *node, bool with_smb);
 
-/* The permission key of a node as it is shown: that of the default permission if it has none. */
+/* The permission key of a node as it is shown: that of the default of its kind if it has none. */
 struct slice api_permission_key(const struct node *node);
 
 #endif

@@ -137,10 +137,7 @@ enum err put_page_prepare(struct http_request *request)
         err = ERR_INVALID_PAGE_RANGE;
     if (err == OK)
         err = api_read_hashes(request, &arguments->hashes);
-    if (err != OK)
-        return err;
-    return payload_writer_new(request->context->service, &request->arena, request->content_length,
-                              &request->body);
+    return err == OK ? api_begin_part(request, &arguments->hashes) : err;
 }
 
 enum err put_page_from_url_prepare(struct http_request *request)
@@ -270,6 +267,10 @@ enum err api_page_properties(struct http_request *request, const struct page_pro
 
 /* --- Get Page Ranges --- */
 
+enum {
+    PAGE_RANGE_TEXT_BYTES = 64, /* of one in a list, about */
+};
+
 struct get_page_ranges {
     struct page_ranges_request request;
     struct strbuf body;
@@ -294,7 +295,7 @@ static enum err read_list_range(struct http_request *request, struct page_ranges
 /* Since 2020-10-02 the answer comes in pages. */
 static enum err read_list_page(struct http_request *request, struct page_ranges_request *list)
 {
-    list->results_max = SIZE_MAX;
+    list->results_max = LIMIT_RANGES_BODY_BYTES / PAGE_RANGE_TEXT_BYTES;
     if (request->version < 20201002)
         return OK;
     list->results_max = LIMIT_PAGE_RANGES_MAX;
@@ -400,6 +401,9 @@ enum err get_page_ranges_run(struct http_request *request)
         page_ranges(request->context->service, &request->arena, &get->request, &blob, &next);
     if (err != OK)
         return err;
+    /* Without pages, the client has to ask for a part of the blob. */
+    if (next != 0 && request->version < 20201002)
+        return ERR_OUT_OF_RANGE_INPUT;
     if (next != 0)
         strbuf_printf(body, "<NextMarker>%" PRIu64 "</NextMarker>", next);
     strbuf_add_text(body, "</PageList>");

@@ -4,34 +4,20 @@
  */
 #include "frontend/http/api_permission.h"
 
-#include <pthread.h>
-#include <stdio.h>
-
 #include "base/encoding.h"
 #include "frontend/http/api.h"
 #include "frontend/http/json_read.h"
 #include "service/file/permission.h"
 #include "service/limits.h"
 
-/* --- the default --- */
-
-static char default_key[PERMISSION_KEY_LEN_MAX + 1];
-
-static void make_default_key(void)
-{
-    struct arena arena = { 0 };
-    const struct slice key = permission_key(&arena, permission_default(&arena));
-    snprintf(default_key, sizeof(default_key), "%.*s", (int)key.len, key.data);
-    arena_release(&arena);
-}
-
 struct slice api_permission_key(const struct node *node)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (node->permission_key.len > 0)
         return node->permission_key;
-    pthread_once(&once, make_default_key);
-    return slice_of(default_key);
+    if (node->id == NODE_ROOT_ID)
+        return permission_default_key(PERMISSION_OF_ROOT);
+    return permission_default_key(node->kind == NODE_FILE ? PERMISSION_OF_FILE
+                                                          : PERMISSION_OF_DIRECTORY);
 }
 
 /* --- reading --- */

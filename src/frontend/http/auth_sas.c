@@ -18,6 +18,7 @@
 #include "service/limits.h"
 
 /* Versions in which the rules changed; versions are dates and sort as text. */
+static const struct slice VERSION_QUEUE_AND_TABLE = SLICE_LITERAL("2012-02-12");
 static const struct slice VERSION_SERVICE_PREFIX = SLICE_LITERAL("2015-02-21");
 static const struct slice VERSION_ACCOUNT_SAS = SLICE_LITERAL("2015-04-05");
 static const struct slice VERSION_SIGNED_RESOURCE = SLICE_LITERAL("2018-11-09");
@@ -87,8 +88,7 @@ static const struct sas_form BLOB_FORMS[] = {
 
 static const struct sas_form QUEUE_FORMS[] = {
     { SLICE_LITERAL("2015-04-05"), 8, { SAS_FIRST, SAS_SIP, SAS_SPR, SAS_SV } },
-    { SLICE_LITERAL("2012-02-12"), 6, { SAS_FIRST, SAS_SV } },
-    { SLICE_LITERAL(""), 5, { SAS_FIRST } },
+    { SLICE_LITERAL(""), 6, { SAS_FIRST, SAS_SV } },
 };
 
 static const struct sas_form TABLE_FORMS[] = {
@@ -209,9 +209,10 @@ static bool sas_read_resource(struct sas *sas)
                !sas_is_before(sas, VERSION_SERVICE_PREFIX);
     }
     if (sas->service != 'b') {
-        /* Queues and tables are given whole. */
+        /* Queues and tables are given whole, since they were given at all. */
         sas->resource = SAS_RESOURCE_CONTAINER;
-        return sas->service == 'q' || (sas->service == 't' && sas_has(sas, SAS_TN));
+        return !sas_is_before(sas, VERSION_QUEUE_AND_TABLE) &&
+               (sas->service == 'q' || (sas->service == 't' && sas_has(sas, SAS_TN)));
     }
     static const struct {
         const char *name;

@@ -13,8 +13,7 @@
  *     2015-04-05         sp st se resource si sip spr sv rscc rscd rsce rscl rsct
  *     2018-11-09         sp st se resource si sip spr sv sr time rscc rscd rsce rscl rsct
  *     2020-12-06         sp st se resource si sip spr sv sr time ses rscc rscd rsce rscl rsct
- *     queue, none        sp st se resource si
- *     2012-02-12         sp st se resource si sv
+ *     queue 2012-02-12   sp st se resource si sv
  *     2015-04-05         sp st se resource si sip spr sv
  *     table 2012-02-12   sp st se resource si sv spk srk epk erk
  *     2015-04-05         sp st se resource si sip spr sv spk srk epk erk

@@ -1,13 +1,12 @@
 #include "frontend/http/copy_job.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/log.h"
-#include "service/blob/page_map.h"
+#include "base/mutex.h"
 #include "service/limits.h"
 
 enum {
@@ -22,8 +21,10 @@ struct copy_job {
     struct service *service;
     struct http_fetcher *fetcher;
 
+    const struct copy_job_kind *kind;
+
     struct http_request *request; /* until it is answered */
-    struct copy_change *change;   /* the request's */
+    void *change;                 /* the request's */
     enum err begin_err;
     struct http_fetch fetch;
     struct payload_writer *payload;
@@ -33,9 +34,9 @@ struct copy_job {
     struct slice etag; /* of the source */
     unsigned retries;
 
-    pthread_mutex_t lock;
+    struct mutex lock;
     /* under lock */
-    struct copy_step step; /* the one under way, if one is */
+    struct copy_step *step; /* the one under way, if one is; set when the source has answered */
     bool is_stepping;
     bool is_stopped; /* there is nothing to go on with: aborted, or the container is gone */
     bool is_over;    /* the fetch is */
@@ -45,7 +46,7 @@ struct copy_job {
 static void job_free(struct copy_job *job)
 {
     struct http_fetcher *fetcher = job->fetcher;
-    pthread_mutex_destroy(&job->lock);
+    mutex_release(&job->lock);
     arena_release(&job->arena);
     free(job);
     http_fetcher_let_go(fetcher);
@@ -70,6 +71,12 @@ static const char *describe(enum err err)
         return "500 OperationCancelled \"Copy failed when reading the source.\"";
     case ERR_NO_SPACE:
         return "507 InsufficientStorage \"The server has no space left.\"";
+    case ERR_SHARE_SIZE_LIMIT:
+        return "413 ShareSizeLimitReached \"The share has no space left.\"";
+    case ERR_SHARING_VIOLATION:
+    case ERR_DELETE_PENDING:
+    case ERR_CACHE_FLUSH_DELAY:
+        return "409 SharingViolation \"The destination is in use by an SMB client.\"";
     default:
         return "500 InternalError \"Copy failed.\"";
     }
@@ -77,11 +84,18 @@ static const char *describe(enum err err)
 
 static void end_step(struct copy_job *job, enum err err);
 
+/* Whether an error of the last step is one of the copy, which can still be noted. */
+static bool is_failure(enum err err)
+{
+    return err != OK && err != ERR_NO_PENDING_COPY && err != ERR_COPY_ID_MISMATCH &&
+           err != ERR_SHUTTING_DOWN;
+}
+
 static void ended(void *arg, enum err err)
 {
     struct copy_job *job = arg;
-    const bool had_payload = job->step.payload != NULL;
-    if ((err == ERR_NO_SPACE || err == ERR_IO) && had_payload) {
+    const bool had_payload = job->step->payload != NULL;
+    if (is_failure(err) && had_payload) {
         end_step(job, err);
         return;
     }
@@ -93,11 +107,11 @@ static void ended(void *arg, enum err err)
 /* The last step: success, or why not. */
 static void end_step(struct copy_job *job, enum err err)
 {
-    job->step.copied_bytes = job->copied_bytes;
-    job->step.payload = err == OK ? job->payload : NULL;
-    job->step.description = err == OK ? (struct slice){ 0 } : slice_of(describe(err));
-    job->step.base.done = ended;
-    copy_step(job->service, &job->step);
+    job->step->copied_bytes = job->copied_bytes;
+    job->step->payload = err == OK ? job->payload : NULL;
+    job->step->description = err == OK ? (struct slice){ 0 } : slice_of(describe(err));
+    job->step->base.done = ended;
+    job->kind->step(job->service, job->step);
 }
 
 static void end(struct copy_job *job)
@@ -117,11 +131,11 @@ static void end(struct copy_job *job)
 static void stepped(void *arg, enum err err)
 {
     struct copy_job *job = arg;
-    pthread_mutex_lock(&job->lock);
+    mutex_lock(&job->lock);
     job->is_stepping = false;
-    job->is_stopped = job->step.is_gone || (err != OK && err != ERR_NO_SPACE && err != ERR_IO);
+    job->is_stopped = job->step->is_gone || (err != OK && err != ERR_NO_SPACE && err != ERR_IO);
     const bool over = job->is_over;
-    pthread_mutex_unlock(&job->lock);
+    mutex_unlock(&job->lock);
     if (over)
         end(job);
 }
@@ -130,17 +144,17 @@ static void stepped(void *arg, enum err err)
 static bool report(struct copy_job *job)
 {
     const int64_t now_us = clock_monotonic_us();
-    pthread_mutex_lock(&job->lock);
+    mutex_lock(&job->lock);
     const bool stopped = job->is_stopped;
     const bool due = !stopped && !job->is_stepping && now_us - job->reported_us >= REPORT_US;
     if (due)
         job->is_stepping = true;
-    pthread_mutex_unlock(&job->lock);
+    mutex_unlock(&job->lock);
     if (due) {
         job->reported_us = now_us;
-        job->step.copied_bytes = job->copied_bytes;
-        job->step.base.done = stepped;
-        copy_step(job->service, &job->step);
+        job->step->copied_bytes = job->copied_bytes;
+        job->step->base.done = stepped;
+        job->kind->step(job->service, job->step);
     }
     return !stopped;
 }
@@ -192,30 +206,14 @@ enum blob_type copy_answer_type(const struct http_message *answer)
     return slice_is(type, "AppendBlob") ? BLOB_APPEND : BLOB_BLOCK;
 }
 
-/* Fill what the source is into the change. */
-static enum err understand_answer(struct copy_job *job)
+enum err copy_take_answer(struct arena *arena, const struct http_message *answer,
+                          struct blob_properties *properties, struct metadata *metadata)
 {
-    struct copy_change *change = job->change;
-    const struct http_message *answer = &job->fetch.answer;
-    struct metadata metadata;
-    if (!job->fetch.has_length)
-        return ERR_COPY_SOURCE_UNREACHABLE;
-    job->total_bytes = change->total_bytes = job->fetch.length_bytes;
-    job->etag = http_message_header(answer, "ETag");
-    change->type = copy_answer_type(answer);
-    copy_read_answer(&job->arena, answer, &change->blob.properties, &metadata);
-    if (is_too_long(&change->blob.properties))
-        return ERR_COPY_SOURCE_UNREACHABLE;
-    if (change->blob.metadata.count == 0)
-        change->blob.metadata = metadata;
-    if (change->type != BLOB_PAGE)
-        return OK;
-    if (job->total_bytes % PAGE_BYTES != 0)
-        return ERR_INVALID_SOURCE_TYPE;
-    const struct slice number = http_message_header(answer, "x-ms-blob-sequence-number");
-    return number.len == 0 || decimal_parse_u64(number, &change->sequence_number) == OK
-               ? OK
-               : ERR_COPY_SOURCE_UNREACHABLE;
+    struct metadata source;
+    copy_read_answer(arena, answer, properties, &source);
+    if (metadata->count == 0)
+        *metadata = source;
+    return is_too_long(properties) ? ERR_COPY_SOURCE_UNREACHABLE : OK;
 }
 
 /* Copy Blob has words of its own for conditions. */
@@ -234,6 +232,8 @@ static void began(void *arg, enum err err)
 {
     struct copy_job *job = arg;
     struct http_request *request = job->request;
+    if (err == OK && job->kind->begun != NULL)
+        job->kind->begun(job->change, job->step);
     job->begin_err = err;
     job->request = NULL;
     request_done(request, err);
@@ -242,14 +242,19 @@ static void began(void *arg, enum err err)
 
 static enum err prepare_begin(struct copy_job *job)
 {
-    struct copy_change *change = job->change;
-    enum err err = source_error(job->fetch.status);
-    if (err == OK)
-        err = understand_answer(job);
-    if (err == OK)
-        err = copy_partition(job->service, &job->arena, &change->blob.name, &job->step.partition);
+    const struct http_fetch *fetch = &job->fetch;
+    enum err err = source_error(fetch->status);
+    if (err == OK && !fetch->has_length)
+        err = ERR_COPY_SOURCE_UNREACHABLE;
+    if (err != OK)
+        return err;
+    job->total_bytes = fetch->length_bytes;
+    job->etag = http_message_header(&fetch->answer, "ETag");
+    err = job->kind->understand(job->request, job->change, fetch, &job->arena, &job->step);
     if (err == OK)
         err = payload_writer_new(job->service, &job->arena, job->total_bytes, &job->payload);
+    if (err == OK)
+        payload_writer_skip_md5(job->payload);
     return err;
 }
 
@@ -272,12 +277,9 @@ static enum http_fetch_next fetch_begun(void *arg, struct http_fetch *fetch)
     fetch->err = prepare_begin(job);
     if (fetch->err != OK)
         return HTTP_FETCH_STOP;
-    struct blob_change *blob = &job->change->blob;
-    job->step.blob = arena_copy(&job->arena, blob->name.blob);
-    job->step.id = job->change->id;
-    blob->base.done = began;
-    blob->base.arg = job;
-    copy_begin(job->service, job->change);
+    job->step->base.arena = &job->arena;
+    job->step->base.arg = job;
+    job->kind->begin(job->service, job->change, began, job);
     return HTTP_FETCH_WAIT;
 }
 
@@ -332,31 +334,30 @@ static void fetch_done(void *arg, enum err err)
         retry(job);
         return;
     }
-    pthread_mutex_lock(&job->lock);
+    mutex_lock(&job->lock);
     job->is_over = true;
     job->outcome = err;
     if (err == ERR_NO_PENDING_COPY)
         job->is_stopped = true;
     const bool wait = job->is_stepping;
-    pthread_mutex_unlock(&job->lock);
+    mutex_unlock(&job->lock);
     if (!wait)
         end(job);
 }
 
 void copy_job_start(struct http_request *request, const struct copy_source *source,
-                    struct copy_change *change)
+                    const struct copy_job_kind *kind, void *change)
 {
     struct copy_job *job = calloc(1, sizeof(*job));
     if (job == NULL)
         panic("no memory for a copy");
     job->service = request->context->service;
     job->fetcher = request->context->fetcher;
+    job->kind = kind;
     job->request = request;
     job->change = change;
     job->reported_us = clock_monotonic_us();
-    job->step.base.arena = &job->arena;
-    job->step.base.arg = job;
-    pthread_mutex_init(&job->lock, NULL);
+    mutex_init(&job->lock, LOCK_HTTP_COPY);
     struct http_fetch *fetch = &job->fetch;
     fetch->arena = &job->arena;
     fetch->url = arena_copy(&job->arena, source->text).data;

@@ -327,6 +327,26 @@ static enum err check_passed(struct http_request *request)
     return OK;
 }
 
+struct slice copy_url_without_signature(struct arena *arena, struct slice text)
+{
+    const struct slice name = slice_of("sig=");
+    struct strbuf shown;
+    strbuf_init(&shown, arena);
+    size_t at = slice_find_byte(text, '?');
+    strbuf_add(&shown, slice_head(text, at));
+    for (char mark = '?'; at < text.len; at++) {
+        const struct slice rest = slice_from(text, at + 1);
+        const struct slice parameter = slice_head(rest, slice_find_byte(rest, '&'));
+        if (!slice_equal_nocase(slice_head(parameter, name.len), name)) {
+            strbuf_add_byte(&shown, mark);
+            strbuf_add(&shown, parameter);
+            mark = '&';
+        }
+        at += parameter.len;
+    }
+    return strbuf_slice(&shown);
+}
+
 enum err copy_source_read(struct http_request *request, struct copy_source *source)
 {
     struct copy_url url;
@@ -335,6 +355,7 @@ enum err copy_source_read(struct http_request *request, struct copy_source *sour
         return request_fault_header(request, ERR_MISSING_HEADER, source_header);
     if (copy_url_parse(source->text, &url) != OK)
         return request_fault_header(request, ERR_INVALID_HEADER, source_header);
+    source->shown = copy_url_without_signature(&request->arena, source->text);
     enum err err = read_condition(request, &source->condition);
     if (err == OK)
         err = read_range(request, source);

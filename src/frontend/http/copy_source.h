@@ -43,6 +43,12 @@ struct copy_url {
 /* An absolute http or https URL, percent-encoded, without user and fragment.  ERR_MALFORMED. */
 MUST_CHECK enum err copy_url_parse(struct slice text, struct copy_url *url);
 
+/*
+ * The text, in the arena, without the parameter `sig`. A SAS by which a source is read was given to
+ * whoever makes the copy, not to everybody who may read that and is shown where it is from.
+ */
+struct slice copy_url_without_signature(struct arena *arena, struct slice text);
+
 /* Whether it addresses the server that a request with this Host header has reached. */
 bool copy_url_is_here(const struct copy_url *url, struct slice own_host, bool own_https,
                       const struct account_list *accounts);
@@ -57,7 +63,8 @@ struct http_request *copy_url_request(struct http_request *request, const struct
 /* --- sources --- */
 
 struct copy_source {
-    struct slice text; /* the header */
+    struct slice text;  /* the header */
+    struct slice shown; /* the same without its signature, for whoever may read the copy */
     bool is_here;
     struct blob_name name; /* of a source here, in the blob service */
     struct node_name file; /* the same in the file service */

@@ -8,6 +8,7 @@
 
 #include "base/encoding.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 enum {
     ACTIVE_MAX = 64, /* transfers at a time; a waiting one has at most one buffer of bytes */
@@ -26,8 +27,8 @@ struct http_fetcher {
     pthread_t thread;
 
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct mutex lock;
+    struct condvar changed;
     struct http_fetch *queue; /* newly started, oldest first */
     struct http_fetch *queue_last;
     bool has_resumed; /* some fetch was resumed */
@@ -71,19 +72,19 @@ enum err http_fetch_status_error(unsigned status)
 static void set_state(struct http_fetch *fetch, enum fetch_state state)
 {
     struct http_fetcher *fetcher = fetch->fetcher;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     fetch->state = state;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
 }
 
 /* The caller wants to wait.  False if it was resumed in the meantime. */
 static bool begin_waiting(struct http_fetch *fetch)
 {
     struct http_fetcher *fetcher = fetch->fetcher;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     const bool resumed = fetch->state == FETCH_RESUMED;
     fetch->state = resumed ? FETCH_ACTIVE : FETCH_WAITING;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     return !resumed;
 }
 
@@ -91,21 +92,21 @@ static bool begin_waiting(struct http_fetch *fetch)
 static bool take_resumption(struct http_fetch *fetch)
 {
     struct http_fetcher *fetcher = fetch->fetcher;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     const bool resumed = fetch->state == FETCH_RESUMED;
     if (resumed)
         fetch->state = FETCH_ACTIVE;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     return resumed;
 }
 
 void http_fetch_resume(struct http_fetch *fetch)
 {
     struct http_fetcher *fetcher = fetch->fetcher;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     fetch->state = FETCH_RESUMED;
     fetcher->has_resumed = true;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     curl_multi_wakeup(fetcher->multi);
 }
 
@@ -125,9 +126,9 @@ static enum http_fetch_next tell_begun(struct http_fetch *fetch)
 
 static bool is_waiting(struct http_fetch *fetch)
 {
-    pthread_mutex_lock(&fetch->fetcher->lock);
+    mutex_lock(&fetch->fetcher->lock);
     const bool waiting = fetch->state == FETCH_WAITING;
-    pthread_mutex_unlock(&fetch->fetcher->lock);
+    mutex_unlock(&fetch->fetcher->lock);
     return waiting;
 }
 
@@ -345,22 +346,22 @@ static void activate(struct http_fetcher *fetcher, struct http_fetch *fetch)
 /* The next fetch whose turn it is, or NULL. */
 static struct http_fetch *take_queued(struct http_fetcher *fetcher)
 {
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     struct http_fetch *fetch = fetcher->active_count < ACTIVE_MAX ? fetcher->queue : NULL;
     if (fetch != NULL)
         fetcher->queue = fetch->next;
     if (fetcher->queue == NULL)
         fetcher->queue_last = NULL;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     return fetch;
 }
 
 static bool take_has_resumed(struct http_fetcher *fetcher)
 {
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     const bool resumed = fetcher->has_resumed;
     fetcher->has_resumed = false;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     return resumed;
 }
 
@@ -381,9 +382,9 @@ static void resume_fetches(struct http_fetcher *fetcher)
 
 static bool is_stopping(struct http_fetcher *fetcher)
 {
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     const bool stop = fetcher->stop;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     return stop;
 }
 
@@ -436,7 +437,7 @@ void http_fetch_start(struct http_fetcher *fetcher, struct http_fetch *fetch)
     fetch->taken_bytes = 0;
     fetch->has_begun = fetch->is_over = false;
     fetch->err = fetch->outcome = OK;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     const bool stopped = fetcher->stop;
     if (!stopped) {
         if (fetcher->queue_last != NULL)
@@ -445,7 +446,7 @@ void http_fetch_start(struct http_fetcher *fetcher, struct http_fetch *fetch)
             fetcher->queue = fetch;
         fetcher->queue_last = fetch;
     }
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     if (stopped)
         fetch->done(fetch->arg, ERR_SHUTTING_DOWN);
     else
@@ -454,18 +455,18 @@ void http_fetch_start(struct http_fetcher *fetcher, struct http_fetch *fetch)
 
 void http_fetcher_hold(struct http_fetcher *fetcher)
 {
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     fetcher->held++;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
 }
 
 void http_fetcher_let_go(struct http_fetcher *fetcher)
 {
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     assert(fetcher->held > 0);
     fetcher->held--;
-    pthread_cond_signal(&fetcher->changed);
-    pthread_mutex_unlock(&fetcher->lock);
+    condvar_signal(&fetcher->changed);
+    mutex_unlock(&fetcher->lock);
 }
 
 enum err http_fetcher_new(struct http_fetcher **result)
@@ -475,8 +476,8 @@ enum err http_fetcher_new(struct http_fetcher **result)
     if (fetcher == NULL || piece == NULL)
         panic("no memory for the fetcher");
     fetcher->piece = piece;
-    pthread_mutex_init(&fetcher->lock, NULL);
-    pthread_cond_init(&fetcher->changed, NULL);
+    mutex_init(&fetcher->lock, LOCK_HTTP_FETCHER);
+    condvar_init(&fetcher->changed);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         fetcher->multi = curl_multi_init();
     if (fetcher->multi != NULL &&
@@ -496,11 +497,11 @@ void http_fetcher_stop(struct http_fetcher *fetcher)
 {
     if (fetcher == NULL)
         return;
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     fetcher->stop = true;
     const bool join = !fetcher->is_joined;
     fetcher->is_joined = true;
-    pthread_mutex_unlock(&fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     curl_multi_wakeup(fetcher->multi);
     if (join)
         pthread_join(fetcher->thread, NULL);
@@ -511,14 +512,14 @@ void http_fetcher_free(struct http_fetcher *fetcher)
     if (fetcher == NULL)
         return;
     http_fetcher_stop(fetcher);
-    pthread_mutex_lock(&fetcher->lock);
+    mutex_lock(&fetcher->lock);
     while (fetcher->held > 0)
-        pthread_cond_wait(&fetcher->changed, &fetcher->lock);
-    pthread_mutex_unlock(&fetcher->lock);
+        condvar_wait(&fetcher->changed, &fetcher->lock);
+    mutex_unlock(&fetcher->lock);
     curl_multi_cleanup(fetcher->multi);
     curl_global_cleanup();
-    pthread_cond_destroy(&fetcher->changed);
-    pthread_mutex_destroy(&fetcher->lock);
+    condvar_release(&fetcher->changed);
+    mutex_release(&fetcher->lock);
     free(fetcher->piece);
     free(fetcher);
 }

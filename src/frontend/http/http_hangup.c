@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 enum {
     EVENTS_MAX = 64,
@@ -44,7 +45,7 @@ struct http_hangup {
     pthread_t thread;
 
     /* under lock */
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct watched *watched; /* by descriptor */
     size_t watched_room;
 
@@ -86,13 +87,13 @@ static void note_hung(struct http_hangup *hangup, uint64_t tag, int64_t now_us)
 /* Make the library look again; false when it has closed the connection. */
 static bool nudge(struct http_hangup *hangup, const struct hung *hung)
 {
-    pthread_mutex_lock(&hangup->lock);
+    mutex_lock(&hangup->lock);
     const struct watched *watched = &hangup->watched[hung->descriptor];
     const bool open = watched->open && watched->serial == hung->serial;
     if (open)
         (void)shutdown(hung->descriptor,
                        SHUT_RD); /* ENOTCONN: it was reset, which is an edge too */
-    pthread_mutex_unlock(&hangup->lock);
+    mutex_unlock(&hangup->lock);
     return open;
 }
 
@@ -153,7 +154,7 @@ static void release(struct http_hangup *hangup)
         close(hangup->epoll);
     if (hangup->wake >= 0)
         close(hangup->wake);
-    pthread_mutex_destroy(&hangup->lock);
+    mutex_release(&hangup->lock);
     free(hangup->watched);
     free(hangup->hung);
     free(hangup);
@@ -164,7 +165,7 @@ enum err http_hangup_new(struct http_hangup **result)
     struct http_hangup *hangup = calloc(1, sizeof(*hangup));
     if (hangup == NULL)
         panic("no memory for a watcher of connections");
-    pthread_mutex_init(&hangup->lock, NULL);
+    mutex_init(&hangup->lock, LOCK_HTTP_HANGUP);
     const enum err err = start(hangup);
     if (err == OK)
         *result = hangup;
@@ -187,14 +188,14 @@ void http_hangup_free(struct http_hangup *hangup)
 void http_hangup_watch(struct http_hangup *hangup, int descriptor)
 {
     assert(descriptor >= 0);
-    pthread_mutex_lock(&hangup->lock);
+    mutex_lock(&hangup->lock);
     hangup->watched = grow(hangup->watched, &hangup->watched_room, (size_t)descriptor + 1,
                            sizeof(*hangup->watched));
     struct watched *watched = &hangup->watched[descriptor];
     watched->serial++;
     watched->open = true;
     const uint64_t tag = (uint64_t)watched->serial << 32 | (uint32_t)descriptor;
-    pthread_mutex_unlock(&hangup->lock);
+    mutex_unlock(&hangup->lock);
     struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = tag };
     if (epoll_ctl(hangup->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
         log_warn("listener", "a connection is not watched for its end: error %d", errno);
@@ -203,8 +204,8 @@ void http_hangup_watch(struct http_hangup *hangup, int descriptor)
 void http_hangup_forget(struct http_hangup *hangup, int descriptor)
 {
     /* Closing the descriptor takes it out of the epoll set. */
-    pthread_mutex_lock(&hangup->lock);
+    mutex_lock(&hangup->lock);
     assert((size_t)descriptor < hangup->watched_room);
     hangup->watched[descriptor].open = false;
-    pthread_mutex_unlock(&hangup->lock);
+    mutex_unlock(&hangup->lock);
 }

@@ -44,8 +44,7 @@ static int open_address(const struct addrinfo *address)
     /* A restart must not wait for connections of the last run to fade; the port is still ours alone
        while we listen. */
     if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-        bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 &&
-        listen(descriptor, BACKLOG) == 0)
+        bind(descriptor, address->ai_addr, address->ai_addrlen) == 0)
         return descriptor;
     const int code = errno;
     close(descriptor);
@@ -66,7 +65,7 @@ static uint16_t bound_port(int descriptor)
     return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-/* The first of the host's addresses that can be listened on; -1 and a line in the log if none. */
+/* The first of the host's addresses that can be bound to; -1 and a line in the log if none. */
 static int open_host(const char *host, uint16_t port)
 {
     struct addrinfo *addresses = NULL;
@@ -164,6 +163,12 @@ enum err http_listener_start(struct http_listener *listener,
 {
     assert(!listener->started);
     listener->events = *events;
+    if (listen(listener->descriptor, BACKLOG) != 0) {
+        char text[128];
+        log_error("listener", "cannot listen on port %u: %s", (unsigned)listener->port,
+                  strerror_r(errno, text, sizeof(text)));
+        return ERR_IO;
+    }
     if (pthread_create(&listener->thread, NULL, run, listener) != 0)
         return ERR_IO;
     pthread_setname_np(listener->thread, "accept");

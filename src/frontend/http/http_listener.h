@@ -17,8 +17,8 @@
 struct http_listener;
 
 /*
- * Bind and listen.  `port` 0 takes a free one.  ERR_IO, and a line in the log, when the host is not
- * known or the port is taken.
+ * Bind.  `port` 0 takes a free one.  ERR_IO, and a line in the log, when the host is not known or
+ * the port is taken.  Nobody can connect yet.
  */
 MUST_CHECK enum err http_listener_open(const char *host, uint16_t port,
                                        struct http_listener **listener);
@@ -35,6 +35,7 @@ struct http_listener_events {
     void *arg;
 };
 
+/* Listen.  ERR_IO (logged). */
 MUST_CHECK enum err http_listener_start(struct http_listener *listener,
                                         const struct http_listener_events *events);
 

@@ -6,6 +6,7 @@
 #include "base/date.h"
 #include "base/encoding.h"
 #include "base/log.h"
+#include "base/space.h"
 #include "frontend/http/access.h"
 #include "frontend/http/api_common.h"
 #include "frontend/http/http_version.h"
@@ -379,6 +380,13 @@ static enum err find_arguments(struct http_request *request)
     return err;
 }
 
+/* Whether it is refused while the reserve of the disk is all that is left. */
+static bool needs_space(const struct http_operation *operation)
+{
+    return (operation->flags & OP_CHANGE) != 0 && (operation->flags & OP_FREES) == 0 &&
+           operation->method != HTTP_DELETE;
+}
+
 static enum err understand(struct http_request *request)
 {
     const struct http_context *context = request->context;
@@ -400,6 +408,8 @@ static enum err understand(struct http_request *request)
                               &request->operation, request->details, &request->detail_count);
     if (err == OK)
         err = access_authorize(request, &caller);
+    if (err == OK && needs_space(request->operation) && space_is_low(context->service->space))
+        err = ERR_NO_SPACE;
     if (err == OK && request->address.secondary && (request->operation->flags & OP_CHANGE) != 0)
         err = ERR_SECONDARY_IS_READ_ONLY;
     if (err == OK)

@@ -54,9 +54,10 @@ struct http_context {
 
 /* What the caller was found to be allowed. */
 struct http_access {
-    bool by_key;      /* has the account's key, and may do everything */
-    bool create_only; /* may create blobs but not overwrite them */
-    bool no_tags;     /* may neither set tags nor make conditions on them */
+    bool by_key;       /* has the account's key, and may do everything */
+    bool is_anonymous; /* showed no credential: what it sees is public */
+    bool create_only;  /* may create blobs but not overwrite them */
+    bool no_tags;      /* may neither set tags nor make conditions on them */
     /* response headers a SAS sets: rscc, rscd, rsce, rscl, rsct */
     struct slice cache_control;
     struct slice content_disposition;

@@ -77,6 +77,8 @@ enum http_operation_flags {
     OP_VERSION = 1 << 17,       /* takes ?versionid, but no ?snapshot */
     OP_WAITS = 1 << 18,         /* changes nothing, but `done` comes later as that of a change */
     OP_SHARE_SAS = 1 << 19,     /* possible with a SAS of the share, but not of a file */
+    OP_EVERY_LETTER = 1 << 20,  /* needs each of the letters, not any one of them */
+    OP_FREES = 1 << 21,         /* helps to free space, as a DELETE does: goes on without any */
     OP_DOCUMENT = 1 << 8,       /* has a body that is read whole: at most LIMIT_DOCUMENT_BYTES */
 };
 

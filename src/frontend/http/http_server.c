@@ -17,18 +17,17 @@
 #include "frontend/http/http_server.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "base/mutex.h"
 #include "frontend/http/http_hangup.h"
 #include "frontend/http/http_listener.h"
 #include "frontend/http/http_metrics.h"
@@ -71,14 +70,15 @@ struct http_server {
     bool https;
 
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t idle; /* in_flight or running is 0 */
+    struct mutex lock;
+    struct condvar idle; /* in_flight or running is 0 */
     struct exchange *pool;
     size_t pool_count;
     size_t in_flight;
     size_t running; /* changes that wait for their commit; part of in_flight */
 
     _Atomic bool stopping;
+    int64_t cut_off_at_us; /* of whoever stops it: slow clients are waited for no longer */
     _Atomic int connections;
 };
 
@@ -86,13 +86,13 @@ struct http_server {
 
 static struct exchange *exchange_take(struct http_server *server)
 {
-    pthread_mutex_lock(&server->lock);
+    mutex_lock(&server->lock);
     struct exchange *exchange = server->pool;
     if (exchange != NULL) {
         server->pool = exchange->next;
         server->pool_count--;
     }
-    pthread_mutex_unlock(&server->lock);
+    mutex_unlock(&server->lock);
     if (exchange == NULL)
         exchange = calloc(1, sizeof(*exchange));
     if (exchange == NULL)
@@ -104,9 +104,9 @@ static struct exchange *exchange_take(struct http_server *server)
 static void exchange_begin(struct http_server *server, struct exchange *exchange)
 {
     exchange->begun = true;
-    pthread_mutex_lock(&server->lock);
+    mutex_lock(&server->lock);
     server->in_flight++;
-    pthread_mutex_unlock(&server->lock);
+    mutex_unlock(&server->lock);
 }
 
 /* The change the exchange asked for is under way, or has been decided. */
@@ -116,11 +116,11 @@ static void exchange_set_running(struct exchange *exchange, bool running)
     if (exchange->running == running)
         return;
     exchange->running = running;
-    pthread_mutex_lock(&server->lock);
+    mutex_lock(&server->lock);
     server->running = running ? server->running + 1 : server->running - 1;
     if (server->running == 0)
-        pthread_cond_broadcast(&server->idle);
-    pthread_mutex_unlock(&server->lock);
+        condvar_broadcast(&server->idle);
+    mutex_unlock(&server->lock);
 }
 
 static void exchange_give_back(struct http_server *server, struct exchange *exchange)
@@ -133,7 +133,7 @@ static void exchange_give_back(struct http_server *server, struct exchange *exch
     arena_clear(&arena);
     *exchange = (struct exchange){ .request.arena = arena };
 
-    pthread_mutex_lock(&server->lock);
+    mutex_lock(&server->lock);
     const bool keep = server->pool_count < POOL_MAX;
     if (keep) {
         exchange->next = server->pool;
@@ -143,8 +143,8 @@ static void exchange_give_back(struct http_server *server, struct exchange *exch
     if (begun)
         server->in_flight--;
     if (server->in_flight == 0)
-        pthread_cond_broadcast(&server->idle);
-    pthread_mutex_unlock(&server->lock);
+        condvar_broadcast(&server->idle);
+    mutex_unlock(&server->lock);
     if (!keep) {
         arena_release(&exchange->request.arena);
         free(exchange);
@@ -301,8 +301,8 @@ static struct MHD_Response *short_payload_response(struct exchange *exchange)
     return buffer_response(bytes, response->payload_length);
 }
 
-/* The payload's bytes by the cheapest way there is: from memory, by sendfile, or through a
-   buffer. */
+/* The payload's bytes by the cheapest way there is: from memory, by sendfile if they were checked
+   a short while ago, or through a buffer, which checks them. */
 static struct MHD_Response *payload_response(struct exchange *exchange)
 {
     const struct http_response *response = &exchange->request.response;
@@ -314,13 +314,15 @@ static struct MHD_Response *payload_response(struct exchange *exchange)
     if (response->payload_length <= READ_BYTES && !head)
         return short_payload_response(exchange);
     uint64_t file_offset = 0;
-    const int descriptor =
-        head || exchange->server->https ? -1 : payload_descriptor(payload, &file_offset);
+    const int descriptor = head || exchange->server->https
+                               ? -1
+                               : payload_descriptor(payload, response->payload_offset,
+                                                    response->payload_length, &file_offset);
     /* The library closes what it is given. */
     const int copy = descriptor < 0 ? -1 : dup(descriptor);
     if (copy >= 0) {
-        struct MHD_Response *from_file = MHD_create_response_from_fd_at_offset64(
-            response->payload_length, copy, file_offset + response->payload_offset);
+        struct MHD_Response *from_file =
+            MHD_create_response_from_fd_at_offset64(response->payload_length, copy, file_offset);
         if (from_file == NULL)
             close(copy);
         return from_file;
@@ -563,6 +565,14 @@ static bool is_full(void *arg)
            LIMIT_CONNECTIONS_MAX;
 }
 
+/*
+ * TLS 1.2 and 1.3, with ciphers that authenticate what they encrypt and keys that are forgotten
+ * after the connection: a stolen private key opens nothing that was recorded before.
+ */
+#define TLS_PRIORITIES                                                                             \
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-DHE-RSA:-CIPHER-ALL:+AES-256-GCM:"        \
+    "+AES-128-GCM:+CHACHA20-POLY1305:-MAC-ALL:+AEAD"
+
 static struct MHD_Daemon *start_daemon(struct http_server *server,
                                        const struct http_server_options *options)
 {
@@ -574,8 +584,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
     struct MHD_OptionItem tls[] = {
         { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->certificate },
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->key },
-        { MHD_OPTION_HTTPS_PRIORITIES, 0,
-          (void *)(uintptr_t) "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES },
         { options->key_password == NULL ? MHD_OPTION_END : MHD_OPTION_HTTPS_KEY_PASSWORD, 0,
           (void *)(uintptr_t)options->key_password },
         { MHD_OPTION_END, 0, NULL },
@@ -607,12 +616,11 @@ static enum err server_new(const struct http_context *context,
         panic("no memory for a server");
     server->context = context;
     server->https = options->certificate != NULL;
-    pthread_mutex_init(&server->lock, NULL);
-    pthread_cond_init(&server->idle, NULL);
+    mutex_init(&server->lock, LOCK_HTTP_SERVER);
+    condvar_init(&server->idle);
     MHD_set_panic_func(library_panic, NULL);
-    enum err err = http_listener_open(options->host, options->port, &server->listener);
-    if (err == OK)
-        err = http_hangup_new(&server->hangup);
+    server->listener = options->listener;
+    enum err err = http_hangup_new(&server->hangup);
     if (err == OK) {
         server->daemon = start_daemon(server, options);
         err = server->daemon == NULL ? ERR_IO : OK;
@@ -647,23 +655,26 @@ uint16_t http_server_port(const struct http_server *server)
     return http_listener_port(server->listener);
 }
 
-void http_server_stop(struct http_server *server)
+void http_server_begin_stop(struct http_server *server)
 {
     atomic_store(&server->stopping, true);
     http_listener_stop(server->listener);
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LIMIT_STOP_SEC;
-    pthread_mutex_lock(&server->lock);
-    int waited = 0;
-    while (server->in_flight > 0 && waited != ETIMEDOUT)
-        waited = pthread_cond_timedwait(&server->idle, &server->lock, &until);
+    server->cut_off_at_us = clock_monotonic_us() + LIMIT_STOP_SEC * INT64_C(1000000);
+}
+
+void http_server_stop(struct http_server *server)
+{
+    assert(atomic_load(&server->stopping));
+    mutex_lock(&server->lock);
+    bool early = true;
+    while (server->in_flight > 0 && early)
+        early = condvar_wait_until(&server->idle, &server->lock, server->cut_off_at_us);
     if (server->in_flight > 0)
         log_warn("listener", "%zu requests of slow clients are cut off", server->in_flight);
     /* A suspended connection cannot be closed; its commit is under way and will end. */
     while (server->running > 0)
-        pthread_cond_wait(&server->idle, &server->lock);
-    pthread_mutex_unlock(&server->lock);
+        condvar_wait(&server->idle, &server->lock);
+    mutex_unlock(&server->lock);
 }
 
 void http_server_free(struct http_server *server)
@@ -680,7 +691,7 @@ void http_server_free(struct http_server *server)
         arena_release(&exchange->request.arena);
         free(exchange);
     }
-    pthread_cond_destroy(&server->idle);
-    pthread_mutex_destroy(&server->lock);
+    condvar_release(&server->idle);
+    mutex_release(&server->lock);
     free(server);
 }
