@@ -1,16 +1,16 @@
 // Copies through the official client: within the server, from other accounts, from elsewhere; with
 // status, abort and what the caller may read.
 
-import test, { after } from 'node:test';
+import test from 'node:test';
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
-import http from 'node:http';
 import {
   BlobServiceClient, StorageSharedKeyCredential, generateBlobSASQueryParameters, BlobSASPermissions,
 } from '@azure/storage-blob';
 import { eventually, noRetry, startServer, stopsCleanly, account, key } from './helpers/server.mjs';
 import { sendSigned } from './helpers/http.mjs';
 import { md5 } from './helpers/digest.mjs';
+import { startElsewhere } from './helpers/elsewhere.mjs';
 
 const otherAccount = 'second';
 const otherKey = Buffer.from('another key for another account').toString('base64');
@@ -45,28 +45,7 @@ async function refused(promise, status, code) {
   });
 }
 
-// A server elsewhere.  `routes` says what it answers.
-const routes = new Map();
-const elsewhere = http.createServer((request, response) => {
-  const route = routes.get(new URL(request.url, 'http://x').pathname);
-  if (route) route(request, response);
-  else response.writeHead(404).end();
-});
-await new Promise((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-const elsewhereUrl = `http://127.0.0.1:${elsewhere.address().port}`;
-after(() => { elsewhere.closeAllConnections(); elsewhere.close(); });
-
-function serve(path, bytes, headers = {}) {
-  routes.set(path, (request, response) => {
-    const range = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '');
-    const start = range ? Number(range[1]) : 0;
-    const end = range && range[2] !== '' ? Number(range[2]) + 1 : bytes.length;
-    const part = bytes.subarray(start, end);
-    response.writeHead(range ? 206 : 200, { 'Content-Length': part.length, ...headers });
-    response.end(part);
-  });
-  return elsewhereUrl + path;
-}
+const { url: elsewhereUrl, routes, serve, slow, failing } = await startElsewhere();
 
 // --- Copy Blob within the server ---
 
@@ -381,23 +360,6 @@ test('what a source elsewhere answers is what the client is told', async () => {
 
 // --- from elsewhere, in the background ---
 
-// A source that gives its bytes when it is told to.
-function slow(path, bytes, headers = {}) {
-  const control = { requests: [], url: elsewhereUrl + path };
-  routes.set(path, (request, response) => {
-    control.requests.push(request.headers);
-    const range = /bytes=(\d+)-/.exec(request.headers.range ?? '');
-    const start = range ? Number(range[1]) : 0;
-    response.writeHead(range ? 206 : 200,
-      { 'Content-Length': bytes.length - start, ETag: '"e1"', ...headers });
-    response.write(bytes.subarray(start, start + 1000));
-    control.finish = () => response.end(bytes.subarray(start + 1000));
-    control.breakOff = () => response.destroy();
-    control.response = response;
-  });
-  return control;
-}
-
 test('a copy from elsewhere is pending, refuses other writes, and succeeds', async () => {
   const container = await newContainer();
   const bytes = crypto.randomBytes(400_000);
@@ -467,18 +429,8 @@ test('a connection that is lost is taken up where it was', async () => {
 
 test('a copy whose source fails is failed and says why', async () => {
   const container = await newContainer();
-  let count = 0;
-  routes.set('/failing', (request, response) => {
-    if (++count > 1) {
-      response.writeHead(412).end();
-      return;
-    }
-    response.writeHead(200, { 'Content-Length': 5000, ETag: '"e"' });
-    response.write('begin');
-    setTimeout(() => response.destroy(), 50);
-  });
   const copy = container.getBlobClient('copy');
-  await copy.beginCopyFromURL(`${elsewhereUrl}/failing`);
+  await copy.beginCopyFromURL(failing('/failing'));
   const properties = await eventually(10_000, 'the failure', async () => {
     const now = await copy.getProperties();
     return now.copyStatus === 'failed' ? now : null;

@@ -4,7 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { FileSASPermissions, FileSystemAttributes, StorageSharedKeyCredential,
   generateFileSASQueryParameters } from '@azure/storage-file-share';
-import { startServer, stopsCleanly } from './helpers/server.mjs';
+import { eventually, startServer, stopsCleanly } from './helpers/server.mjs';
 import { fileClient, fileSender, hostStyleClient, list, makeFile, read } from './helpers/file.mjs';
 
 const server = await startServer();
@@ -219,7 +219,9 @@ test('a blob is copied to a file', async () => {
   await blob.upload('of a blob', 9, { metadata: { a: 'b' } });
   const file = root.getFileClient('from blob');
   const { copyStatus } = await file.startCopyFromURL(blob.url);
-  assert.equal(copyStatus, 'success');
+  assert.equal(copyStatus, 'pending');
+  await eventually(10_000, 'the end of the copy',
+    async () => (await file.getProperties()).copyStatus === 'success');
   assert.equal((await read(file)).toString(), 'of a blob');
   assert.deepEqual((await file.getProperties()).metadata, { a: 'b' });
 });

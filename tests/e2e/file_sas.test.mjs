@@ -21,7 +21,6 @@ const share = service.getShareClient('share');
 await share.create();
 const inAnHour = new Date(Date.now() + 3600_000);
 const PERMISSION = 'AuthorizationPermissionMismatch';
-const DESCRIPTOR = '{"permission":"O:SYG:SYD:(A;;FA;;;SY)"}';
 const url = `${server.fileUrl}/share`;
 
 // Every operation as a request: method, path, headers, body, and who may send it.
@@ -40,8 +39,6 @@ const OPERATIONS = [
   ['Get Share ACL', 'GET', 'share?restype=share&comp=acl', {}, null, ['', 'c'], '', ''],
   ['Get Share Stats', 'GET', 'share?restype=share&comp=stats', {}, null, ['r', 'c'], '', ''],
   ['Delete Share', 'DELETE', 'new?restype=share', {}, null, ['d', 'c'], '', ''],
-  ['Create Permission', 'PUT', 'share?restype=share&comp=filepermission', {}, DESCRIPTOR,
-    ['cw', 'c'], 'cw', ''],
   ['List Directories and Files', 'GET', 'share/dir?restype=directory&comp=list', {}, null,
     ['l', 'c'], 'l', ''],
   ['Create Directory', 'PUT', 'share/new?restype=directory', {}, null, ['cw', 'o'], 'cw', ''],

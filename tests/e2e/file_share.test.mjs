@@ -5,7 +5,8 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { startServer, stopsCleanly } from './helpers/server.mjs';
 import { send } from './helpers/http.mjs';
-import { fileClient, fileEndpoint, fileSender, list, makeFile, read } from './helpers/file.mjs';
+import { fileClient, fileEndpoint, fileSender, hostStyleClient, list, makeFile, read } from
+  './helpers/file.mjs';
 
 const server = await startServer();
 const service = fileClient(server);
@@ -105,6 +106,56 @@ test('a permission is kept under its key', async () => {
   assert.match(inherited.permission, /^O:.*G:.*D:/);
   await other.setProperties({ filePermissionKey });
   assert.equal((await other.getProperties()).filePermissionKey, filePermissionKey);
+});
+
+test('what is made inherits the permission of its directory', async () => {
+  const share = service.getShareClient('inherited');
+  await share.create();
+  const root = share.rootDirectoryClient;
+  const text = async (key) => (await share.getPermission(key)).permission;
+
+  // As the real service was seen to do it: files have one key at every depth, directories another,
+  // and the root a third.
+  const directory = root.getDirectoryClient('plain');
+  const keys = {
+    root: (await root.getProperties()).filePermissionKey,
+    directory: (await directory.create()).filePermissionKey,
+    deeper: (await directory.getDirectoryClient('deeper').create()).filePermissionKey,
+    file: (await root.getFileClient('file').create(1)).filePermissionKey,
+    fileBelow: (await directory.getFileClient('file').create(1, { filePermission: 'inherit' }))
+      .filePermissionKey,
+  };
+  assert.equal(keys.directory, keys.deeper);
+  assert.equal(keys.file, keys.fileBelow);
+  assert.equal(new Set(Object.values(keys)).size, 3);
+  assert.match(await text(keys.root), /^O:SYG:SYD:\(A;OICI;FA;;;BA\)/);
+  assert.match(await text(keys.directory), /^O:SYG:SYD:AI\(A;OICIID;FA;;;BA\)/);
+  assert.match(await text(keys.file), /^O:SYG:SYD:AI\(A;ID;FA;;;BA\)/);
+
+  const given = root.getDirectoryClient('given');
+  await given.create({ filePermission: 'O:BAG:BAD:PAI(A;OICI;FR;;;WD)(A;CIIO;GA;;;CO)' });
+  const file = await given.getFileClient('file').create(1);
+  assert.equal(await text(file.filePermissionKey), 'O:SYG:SYD:AI(A;ID;FR;;;WD)S:NO_ACCESS_CONTROL');
+  const below = await given.getDirectoryClient('below').create();
+  assert.equal(await text(below.filePermissionKey), 'O:SYG:SYD:AI(A;OICIID;FR;;;WD)' +
+    '(A;ID;FA;;;SY)(A;CIIOID;GA;;;CO)S:NO_ACCESS_CONTROL');
+  const copied = given.getFileClient('copied');
+  await copied.startCopyFromURL(root.getFileClient('file').url);
+  assert.equal((await copied.getProperties()).filePermissionKey, file.filePermissionKey);
+  const listed = [];
+  for await (const item of given.listFilesAndDirectories({ includePermissionKey: true }))
+    listed.push([item.name, item.permissionKey]);
+  assert.deepEqual(listed.sort(), [['below', below.filePermissionKey],
+    ['copied', file.filePermissionKey], ['file', file.filePermissionKey]]);
+
+  // It is for life: not computed again where the file is moved to, or when the directory changes.
+  await given.setProperties({ filePermission: 'O:BAG:BAD:(A;OICI;FW;;;WD)' });
+  assert.equal((await given.getFileClient('file').getProperties()).filePermissionKey,
+    file.filePermissionKey);
+  await hostStyleClient(server).getShareClient('inherited').rootDirectoryClient
+    .getDirectoryClient('given').getFileClient('file').rename('moved');
+  assert.equal((await root.getFileClient('moved').getProperties()).filePermissionKey,
+    file.filePermissionKey);
 });
 
 test('a snapshot is the share as it was', async () => {

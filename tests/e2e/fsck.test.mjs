@@ -6,7 +6,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { emptyDirectory, fsck, run, startServer, stopsCleanly } from './helpers/server.mjs';
+import { emptyDirectory, eventually, fsck, run, startServer, stopsCleanly }
+  from './helpers/server.mjs';
 import { Random } from './helpers/random.mjs';
 
 const server = await startServer();
@@ -163,6 +164,68 @@ test('a missing extent is found', async () => {
   fs.renameSync(path.join(server.directory, name), path.join(directory, name));
   await assertClean();
 });
+
+// Changes a byte of a file, and returns what puts it back.
+function flip(file, at) {
+  const fd = fs.openSync(file, 'r+');
+  const byte = Buffer.alloc(1);
+  fs.readSync(fd, byte, 0, 1, at);
+  fs.writeSync(fd, Buffer.from([byte[0] ^ 1]), 0, 1, at);
+  return () => {
+    fs.writeSync(fd, byte, 0, 1, at);
+    fs.closeSync(fd);
+  };
+}
+
+test('--repair sets right what can be derived, and nothing while something cannot be read',
+  async () => {
+    await server.start();
+    const container = server.client().getContainerClient('fsck-repair');
+    await container.create();
+    const contents = ['a', 'b', 'c'].map(() => random.bytes(100 * KIB));
+    for (const [i, bytes] of contents.entries()) {
+      await container.getBlockBlobClient('abc'[i]).upload(bytes, bytes.length);
+    }
+    const directory = path.join(server.directory, 'extents');
+    const places = contents.map((bytes) => fs.readdirSync(directory)
+      .map((name) => path.join(directory, name))
+      .map((file) => ({ file, at: fs.readFileSync(file).indexOf(bytes.subarray(0, 64)) }))
+      .find(({ at }) => at >= 0));
+    await server.restart(); // an extent that is found is settled
+    await server.client().getContainerClient('fsck-repair').getBlockBlobClient('b')
+      .deleteIfExists();
+    const { file, at } = places[1];
+    const isHole = () => !fs.readFileSync(file).subarray(at, at + 100 * KIB).some((byte) => byte);
+    await eventually(20_000, 'the space is given back', isHole);
+    await server.stop();
+    await assertClean();
+
+    flip(file, at + 5000);
+    assert.equal((await fsck(server.directory)).code, 1);
+    const heal = flip(places[0].file, places[0].at + 70 * KIB);
+    const kept = await fsck(server.directory, '--repair');
+    assert.equal(kept.code, 1);
+    assert.match(kept.lines.join('\n'), /1 repairs are only right if everything can be read/);
+    assert.match(kept.lines.join('\n'), /fsck: 0 repairs were made/);
+    assert.match(kept.lines.at(-1), /: 2 findings$/);
+    heal();
+
+    const repaired = await fsck(server.directory, '--repair');
+    assert.equal(repaired.code, 0, repaired.lines.join('\n'));
+    assert.match(repaired.lines.join('\n'), /that belong to nothing.*\nfsck: 1 repairs were made/);
+    assert.match(repaired.lines.at(-1), CLEAN);
+    await server.start();
+    assert.ok(isHole(), 'the server has settled the extent again');
+    for (const i of [0, 2]) {
+      assert.ok((await server.client().getContainerClient('fsck-repair')
+        .getBlobClient('abc'[i]).downloadToBuffer()).equals(contents[i]));
+    }
+    await server.stop();
+    await assertClean();
+    const again = await fsck(server.directory, '--repair');
+    assert.equal(again.code, 0);
+    assert.match(again.lines[0], /^fsck: 0 repairs were made$/);
+  });
 
 test('a directory without data is not checked, and stays as it is', async () => {
   const empty = emptyDirectory();

@@ -246,8 +246,11 @@ async function uploadBegun(server, size) {
   await connection.write(head('PUT', target('signals/in-flight'), [['Host', 'localhost'],
     ['x-ms-version', VERSION], ...Object.entries(blockBlob), ['Content-Length', size]]));
   await connection.write(Buffer.alloc(size - 1000, 'f'));
-  // An answer to a later request shows that the server has begun to read this one.
-  await send('GET', '?comp=list');
+  await eventually(END_MS, 'the server to begin to read the request', async () => {
+    const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+    // The request for the metrics counts itself.
+    return Number(/^zaffre_requests_in_flight (\d+)$/m.exec(metrics)[1]) > 1;
+  });
   return connection;
 }
 

@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
-import tls from 'node:tls';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { emptyDirectory, run, startServer, stopsCleanly, within } from '../e2e/helpers/server.mjs';
 import { blockBlob, sasSender } from '../e2e/helpers/http.mjs';
 import { Random } from '../e2e/helpers/random.mjs';
@@ -51,14 +50,53 @@ test('a client that speaks plain HTTP to it gets no service, and the server live
   assert.equal((await send('GET', '?comp=list')).status, 200);
 });
 
-test('old versions of TLS are refused', async () => {
-  const attempt = new Promise((resolve, reject) => {
-    const socket = tls.connect({ host: server.host, port: server.port, ...trusted,
-      minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
-    () => resolve(socket));
-    socket.on('error', reject);
-  });
-  await assert.rejects(attempt);
+// What openssl's client makes of the server when it offers only this.
+function handshake(options) {
+  const { status, stdout, stderr } = spawnSync('openssl', ['s_client', '-connect',
+    `${server.host}:${server.port}`, '-CAfile', cert, ...options],
+  { input: '', encoding: 'utf8', timeout: 20_000 });
+  const agreed = /^New, (\S+), Cipher is (\S+)$/m.exec(stdout);
+  return { agreed: status === 0 && agreed?.[2] !== '(NONE)' ? `${agreed[1]} ${agreed[2]}` : null,
+    // Otherwise it is the client that has nothing to offer.
+    wasSent: !/no (protocols|ciphers) available|no cipher match/.test(stderr) };
+}
+
+// Security level 0 keeps the client from being the one that refuses.
+const offered = (cipher) => [`-tls1_2`, '-cipher', `${cipher}:@SECLEVEL=0`];
+
+test('TLS 1.2 and 1.3 are spoken, with ciphers that authenticate and forget', () => {
+  assert.match(handshake(['-tls1_3']).agreed, /^TLSv1\.3 TLS_/);
+  for (const suite of ['TLS_AES_256_GCM_SHA384', 'TLS_AES_128_GCM_SHA256',
+    'TLS_CHACHA20_POLY1305_SHA256']) {
+    assert.equal(handshake(['-tls1_3', '-ciphersuites', suite]).agreed, `TLSv1.3 ${suite}`);
+  }
+  for (const cipher of ['ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-CHACHA20-POLY1305']) {
+    assert.equal(handshake(offered(cipher)).agreed, `TLSv1.2 ${cipher}`);
+  }
+});
+
+test('the server refuses old versions of TLS', () => {
+  for (const version of ['-tls1', '-tls1_1']) {
+    const { agreed, wasSent } = handshake([version, '-cipher', 'ALL:@SECLEVEL=0']);
+    assert.equal(agreed, null, version);
+    assert.ok(wasSent, `${version}: the client did not try`);
+  }
+});
+
+test('the server refuses weak ciphers, and keys that a stolen certificate would open', () => {
+  const known = execFileSync('openssl', ['ciphers', '-tls1_2', '-s',
+    'ALL:COMPLEMENTOFALL:@SECLEVEL=0'], { encoding: 'utf8' }).trim().split(':');
+  const strong = /^(ECDHE-RSA|ECDHE-ECDSA)-(AES(256|128)-GCM|CHACHA20-POLY1305)|^TLS_/;
+  const weak = known.filter((cipher) => !strong.test(cipher));
+  assert.ok(weak.length > 20, 'the client knows weak ciphers');
+  assert.equal(handshake(offered(weak.join(':'))).agreed, null, 'all of them at once');
+  const single = /^(AES|ECDHE-RSA|DHE-RSA|ADH|NULL|DES|RC4)/;
+  for (const cipher of weak.filter((name) => single.test(name))) {
+    const { agreed, wasSent } = handshake(offered(cipher));
+    assert.equal(agreed, null, cipher);
+    assert.ok(wasSent, `${cipher}: the client did not try`);
+  }
 });
 
 test('the official client works over TLS', async () => {

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertNoComplaint, run } from '../../e2e/helpers/server.mjs';
-import { Random } from '../../e2e/helpers/random.mjs';
+import { assertNoComplaint, fsck, run, startServer } from '../../e2e/helpers/server.mjs';
+import { Random, seeded } from '../../e2e/helpers/random.mjs';
 import { sasSender } from '../../e2e/helpers/http.mjs';
 
 export const ABSENT = null;
@@ -120,6 +120,26 @@ export async function killRounds({ t, server, clients, rounds, random, verify,
     `${total('unknown')} in flight at a kill`);
   assert.ok(total('acknowledged') > 10 * rounds, 'too few writes to show anything');
   assert.ok(total('unknown') >= rounds, 'the kills came when nothing was going on');
+}
+
+// A whole test: a server under loads, killed so many times, and a check of the store in the end.  A
+// load is a function of the server and a seed.  It prepares what its clients need and gives them, the
+// sender of their service, verify(send, when), and if it wants finish(t, rounds), which sees whether
+// enough has happened.
+export async function killsUnderLoad(t, { name, rounds, loads }) {
+  const random = seeded(name);
+  const seed = random.between(0, 2 ** 30);
+  const server = await startServer();
+  const made = [];
+  for (const load of loads) made.push(await load(server, seed));
+  const clients = made.flatMap((load, i) => load.clients.map((client) =>
+    ({ counts: client.counts, work: (sends) => client.work(sends[i]) })));
+  await killRounds({ t, server, clients, rounds, random,
+    sender: (...options) => made.map(({ sender }) => sender(...options)),
+    verify: (sends, when) => Promise.all(made.map(({ verify }, i) => verify(sends[i], when))) });
+  for (const { finish } of made) finish?.(t, rounds);
+  const { code, lines } = await fsck(server.directory);
+  assert.equal(code, 0, lines.join('\n'));
 }
 
 // Kills a server while it starts, that is while it recovers from the kill before.

@@ -171,6 +171,11 @@ export class Server {
     }
   }
 
+  // Forgets a server that has ended: its output is not printed when a test fails.
+  discard() {
+    started.delete(this);
+  }
+
   // Stops the server and starts it on the same directory; its port changes.
   async restart(signal = 'SIGTERM') {
     const end = await this.stop(signal);
@@ -203,8 +208,8 @@ export function assertNoComplaint(log) {
 }
 
 // `zaffre fsck` on a directory that no server uses: { code, lines, err }.
-export async function fsck(directory) {
-  const process_ = run(['fsck', '--location', directory]);
+export async function fsck(directory, ...more) {
+  const process_ = run(['fsck', '--location', directory, ...more]);
   const { code } = await within(STOP_MS, 'the end of fsck', process_.exited);
   assertNoComplaint(process_.log);
   return { code, lines: process_.out.trim().split('\n'), err: process_.err };

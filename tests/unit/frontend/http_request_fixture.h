@@ -190,8 +190,8 @@ static inline void receive_body(struct slice body)
         request_receive(&request, slice_from(body, body.len > 1 ? body.len / 2 : 0));
 }
 
-/* Send a request, up to where it may have to wait: PHASE_RUNNING if it does. */
-static inline void start_request(struct service_fixture *fixture, const struct sent *sent)
+/* Send the line and the headers of a request. */
+static inline void begin_request(struct service_fixture *fixture, const struct sent *sent)
 {
     forget_request();
     const struct slice line = slice_of(sent->line);
@@ -208,8 +208,13 @@ static inline void start_request(struct service_fixture *fixture, const struct s
     request.wake = woken;
     request.wake_arg = &request_waiter;
     fill_headers(sent);
-
     request_begin(&request);
+}
+
+/* Send a request, up to where it may have to wait: PHASE_RUNNING if it does. */
+static inline void start_request(struct service_fixture *fixture, const struct sent *sent)
+{
+    begin_request(fixture, sent);
     receive_body(slice_of(sent->body));
     request_waiting = request.phase == PHASE_RECEIVING && request_waits(&request);
     if (request.phase == PHASE_RECEIVING)

@@ -100,6 +100,16 @@ static void tags_are_not_public_even_as_a_condition(void **state)
     send_anonymous(fixture, "GET /box/blob", "x-ms-if-tags: a = 'b'", 403);
 }
 
+static void blocks_that_are_not_committed_are_not_public(void **state)
+{
+    struct service_fixture *fixture = *state;
+    make_public(fixture, "container");
+    send_anonymous(fixture, "GET /box/blob?comp=blocklist", NULL, 200);
+    send_anonymous(fixture, "GET /box/blob?comp=blocklist&blocklisttype=committed", NULL, 200);
+    send_anonymous(fixture, "GET /box/blob?comp=blocklist&blocklisttype=uncommitted", NULL, 404);
+    send_anonymous(fixture, "GET /box/blob?comp=blocklist&blocklisttype=all", NULL, 404);
+}
+
 /* --- the version of requests that name none --- */
 
 static void assert_version(struct service_fixture *fixture, const struct sent *sent, int version)
@@ -240,6 +250,7 @@ int main(void)
         WITH_STORE(a_browser_revalidates_by_tag_and_date_at_once),
         WITH_STORE(the_level_of_a_container_says_what_is_public),
         WITH_STORE(tags_are_not_public_even_as_a_condition),
+        WITH_STORE(blocks_that_are_not_committed_are_not_public),
         WITH_STORE(requests_without_a_version_speak_the_accounts),
         WITH_STORE(policies_that_cannot_be_leave_the_old_ones),
         WITH_STORE(a_sas_does_what_its_policy_says_now),

@@ -537,6 +537,29 @@ static void what_is_no_sas_fails_to_parse(void **state)
     }
 }
 
+static void queues_and_tables_have_no_sas_before_2012(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query;
+        char service;
+        enum err outcome;
+    } rows[] = {
+        { "sp=r&sig=x", 'q', ERR_AUTHENTICATION_FAILED },
+        { "sv=2011-08-18&sp=r&sig=x", 'q', ERR_AUTHENTICATION_FAILED },
+        { "sv=2012-02-12&sp=r&sig=x", 'q', OK },
+        { "tn=t&sp=r&sig=x", 't', ERR_AUTHENTICATION_FAILED },
+        { "sv=2011-08-18&tn=t&sp=r&sig=x", 't', ERR_AUTHENTICATION_FAILED },
+        { "sv=2012-02-12&tn=t&sp=r&sig=x", 't', OK },
+        { "sr=c&sp=r&sig=x", 'b', OK },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct http_message message = message_of(rows[i].query);
+        struct sas sas;
+        assert_int_equal(auth_sas_parse(&message, rows[i].service, &sas), rows[i].outcome);
+    }
+}
+
 /* --- time, protocol, address, service --- */
 
 static void a_sas_is_good_from_its_start_to_just_before_its_expiry(void **state)
@@ -893,6 +916,7 @@ int main(void)
         cmocka_unit_test(parameters_the_version_does_not_sign_have_no_effect),
         cmocka_unit_test(a_sas_is_present_when_there_is_a_signature),
         cmocka_unit_test(what_is_no_sas_fails_to_parse),
+        cmocka_unit_test(queues_and_tables_have_no_sas_before_2012),
         cmocka_unit_test(a_sas_is_good_from_its_start_to_just_before_its_expiry),
         cmocka_unit_test(times_may_be_dates_and_have_fractions),
         cmocka_unit_test(a_signed_sas_with_a_field_missing_or_malformed_fails),

@@ -91,6 +91,31 @@ static void what_is_no_url_of_a_resource_is_refused(void **state)
     }
 }
 
+static void a_url_is_shown_without_its_signature(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *shown;
+    } rows[] = {
+        { "http://h/a", "http://h/a" },
+        { "http://h/a?", "http://h/a?" },
+        { "http://h/a?sv=1&sp=r", "http://h/a?sv=1&sp=r" },
+        { "http://h/a?sig=x", "http://h/a" },
+        { "http://h/a?SIG=x%2B&sv=1", "http://h/a?sv=1" },
+        { "http://h/a?sv=1&sig=x", "http://h/a?sv=1" },
+        { "http://h/a?sv=1&sig=x&sp=r&sig=y", "http://h/a?sv=1&sp=r" },
+        { "http://h/sig=a?signed=1&sig", "http://h/sig=a?signed=1&sig" },
+        { "http://h/a?snapshot=2020&sig=", "http://h/a?snapshot=2020" },
+    };
+    struct arena arena = { 0 };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct slice shown = copy_url_without_signature(&arena, slice_of(rows[i].text));
+        assert_true(slice_is(shown, rows[i].shown));
+    }
+    arena_release(&arena);
+}
+
 static void a_source_is_here_if_it_has_the_requests_own_host_and_port(void **state)
 {
     (void)state;
@@ -139,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_taken_apart),
         cmocka_unit_test(what_is_no_url_of_a_resource_is_refused),
+        cmocka_unit_test(a_url_is_shown_without_its_signature),
         cmocka_unit_test(a_source_is_here_if_it_has_the_requests_own_host_and_port),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

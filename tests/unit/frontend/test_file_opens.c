@@ -241,6 +241,56 @@ static void a_handle_that_writes_or_deletes_keeps_a_lease_from_being_acquired(vo
     }
 }
 
+/* An SMB client opens the file in the steps that open_table.h says: the handle first, then the
+   record, whose lease counts as an open too.  Whether it has a handle now. */
+static bool open_as_client_does(unsigned access, uint64_t *handle)
+{
+    struct arena arena = { 0 };
+    struct waiter waiter;
+    struct node_get get = {
+        .name = { .share = { slice_of(FIXTURE_ACCOUNT_NAME), slice_of("share"), 0 },
+                  .id = scene.file_id },
+        .kind = NODE_FILE,
+        .is_admitted = true,
+    };
+    const struct share_mode mode = { .access = access, .share = ALL };
+    struct open_closed closed;
+    *handle = open_as(scene.file_id, access, ALL, CACHING_NONE);
+    waiter_bind(&waiter, &get.base, &arena);
+    node_get(&scene.fixture->service, &get);
+    assert_int_equal(waiter_wait(&waiter), OK);
+    const bool is_refused =
+        get.node.lease.state == LEASE_LEASED && share_modes_conflict(mode, SHARE_MODE_OF_LEASE);
+    if (is_refused)
+        close_handle(*handle, &closed);
+    arena_release(&arena);
+    return !is_refused;
+}
+
+static void a_lease_keeps_clients_out_that_write_or_delete_until_it_is_broken(void **state)
+{
+    (void)state;
+    const struct sent broken = { .line = "PUT /share/dir/file?comp=lease",
+                                 .headers = { "x-ms-lease-action: break" } };
+    for (unsigned access = 0; access <= ALL; access++) {
+        struct open_closed closed;
+        uint64_t handle;
+        send_line(&SENT[LEASE], 201);
+        const bool may_open = (access & (W | D)) == 0;
+        assert_int_equal(open_as_client_does(access, &handle), may_open);
+        if (may_open)
+            close_handle(handle, &closed);
+        /* Breaking asks nobody; then the client may come in, and keeps a new lease out. */
+        send_line(&broken, 202);
+        assert_true(open_as_client_does(access, &handle));
+        send_request(scene.fixture, &SENT[LEASE]);
+        assert_status(&SENT[LEASE], may_open ? 201 : 409);
+        close_handle(handle, &closed);
+        if (may_open)
+            send_line(&RELEASE, 200);
+    }
+}
+
 static void what_is_marked_for_deletion_is_refused_and_not_listed_until_it_is_gone(void **state)
 {
     (void)state;
@@ -582,6 +632,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SCENE(a_share_mode_fails_the_requests_that_the_reference_names),
         WITH_SCENE(a_handle_that_writes_or_deletes_keeps_a_lease_from_being_acquired),
+        WITH_SCENE(a_lease_keeps_clients_out_that_write_or_delete_until_it_is_broken),
         WITH_SCENE(what_is_marked_for_deletion_is_refused_and_not_listed_until_it_is_gone),
         WITH_SCENE(locked_bytes_can_be_neither_written_nor_read),
         WITH_SCENE(a_read_waits_until_the_client_has_written_back_its_cache),

@@ -63,4 +63,37 @@ static inline void assert_finding(struct service_fixture *fixture, const char *w
             fail_msg("%zu findings: %s", findings.count, findings.words[i]);
 }
 
+/* Check and repair once; returns how many repairs were made. */
+static inline size_t repair_once(struct service_fixture *fixture)
+{
+    struct findings findings = { .arena = &fixture->arena };
+    struct repair_list repairs = { .arena = &fixture->arena };
+    const struct fsck_request request = {
+        .store = fixture->service.store,
+        .finding = note,
+        .arg = &findings,
+        .repairs = &repairs,
+    };
+    fsck_run(&request, &findings.summary);
+    repair_list_settle(&repairs, findings.summary.finding_count);
+    assert_int_equal(partition_repair(fixture->service.store, repairs.items, repairs.count), OK);
+    return repairs.count;
+}
+
+/* Everything that is wrong can be set right. */
+static inline void assert_repaired(struct service_fixture *fixture)
+{
+    unsigned rounds = 0;
+    while (repair_once(fixture) > 0)
+        assert_true(++rounds < 8);
+    assert_clean(fixture);
+}
+
+/* Nothing is done about what is wrong. */
+static inline void assert_left_alone(struct service_fixture *fixture)
+{
+    assert_int_equal(repair_once(fixture), 0);
+    assert_true(check(fixture).count > 0);
+}
+
 #endif

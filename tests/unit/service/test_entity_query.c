@@ -228,7 +228,7 @@ static void a_page_whose_time_is_over_goes_on_later(void **state)
         entity_put(fixture, "p", arena_printf(&fixture->arena, "%03d", i).data, i);
     struct answer answer;
     struct entity_query_request request = query_of(fixture, "Number ge 0", &answer);
-    request.time_us = 1;
+    request.time_us = 1; /* in a request it is LIMIT_QUERY_US */
     run(fixture, &request, &answer);
     assert_int_equal(answer.count, ENTITIES);
     assert_true(answer.pages > 1);

@@ -4,6 +4,7 @@
  */
 #include "base/encoding.h"
 #include "base/log.h"
+#include "file_copy_fixture.h"
 #include "node_fixture.h"
 #include "service/blob/fsck.h"
 #include "service/file/permission.h"
@@ -513,6 +514,33 @@ static void a_deleted_snapshot_of_a_deleted_share_leaves_nothing(void **state)
     assert_clean(fixture);
 }
 
+static void a_share_keeps_its_mark_while_a_copy_is_pending_and_takes_it_along(void **state)
+{
+    struct service_fixture *fixture = *state;
+    const uint64_t incarnation = share_new(fixture, "one");
+    struct pending pending;
+    use("one");
+    assert_int_equal(pending_begin(fixture, "file", 3, &pending), OK);
+    sweep_all(fixture);
+    assert_true(share_is_marked(fixture, incarnation));
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), OK);
+    sweep_all(fixture);
+    assert_false(share_is_marked(fixture, incarnation));
+    assert_clean(fixture);
+
+    assert_int_equal(pending_begin(fixture, "file", 3, &pending), OK);
+    assert_int_equal(share_remove(fixture, "one", 0, SHARE_SNAPSHOTS_NONE), OK);
+    assert_clean(fixture);
+    sweep_all(fixture);
+    assert_int_equal(rows_of(fixture, incarnation, ""), 1);
+    assert_false(share_is_marked(fixture, incarnation));
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), OK);
+    assert_true(pending.step.step.is_gone);
+    assert_int_equal(rows_of(fixture, incarnation, ""), 1);
+    assert_int_equal(copy_recover(&fixture->service), OK);
+    assert_clean(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +560,7 @@ int main(void)
         ON_MEMORY(snapshots_of_both_kinds_are_told_apart),
         ON_MEMORY(a_share_deleted_between_the_halves_is_swept_as_a_whole),
         ON_MEMORY(a_deleted_snapshot_of_a_deleted_share_leaves_nothing),
+        ON_ALL_ENGINES(a_share_keeps_its_mark_while_a_copy_is_pending_and_takes_it_along),
     };
     return cmocka_run_group_tests_name("file_sweep", tests, quiet, NULL);
 }

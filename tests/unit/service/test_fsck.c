@@ -298,17 +298,26 @@ static struct slice get_row(struct service_fixture *fixture, struct slice key)
 }
 
 /* The first key of a kind, or the first after `after`. */
-static struct slice find_key(struct service_fixture *fixture, const char *prefix)
+static struct slice find_key_or_none(struct service_fixture *fixture, const char *prefix)
 {
     struct partition_view view;
     partition_view_open(fixture->service.store, partition_of(fixture, "box"), &view);
     struct cursor *cursor = partition_view_scan(&view, slice_of(prefix), (struct slice){ 0 });
-    struct slice key;
+    struct slice key = { 0 };
     struct slice value;
-    assert_int_equal(cursor_next(cursor, &key, &value), OK);
-    key = arena_copy(&fixture->arena, key);
+    if (cursor_next(cursor, &key, &value) == OK)
+        key = arena_copy(&fixture->arena, key);
+    else
+        key = (struct slice){ 0 };
     cursor_free(cursor);
     partition_view_close(&view);
+    return key;
+}
+
+static struct slice find_key(struct service_fixture *fixture, const char *prefix)
+{
+    const struct slice key = find_key_or_none(fixture, prefix);
+    assert_true(key.len > 0);
     return key;
 }
 
@@ -488,6 +497,7 @@ static void a_damaged_record_is_found(void **state)
     fill(fixture);
     put_row(fixture, blob_key(&fixture->arena, slice_of("empty")), slice_of("nonsense"));
     assert_finding(fixture, "devstoreaccount1/box/empty: the record is damaged");
+    assert_left_alone(fixture);
 }
 
 static void a_damaged_key_of_a_record_is_found(void **state)
@@ -497,6 +507,7 @@ static void a_damaged_key_of_a_record_is_found(void **state)
     put_row(fixture, slice_of("bshort"),
             get_row(fixture, blob_key(&fixture->arena, slice_of("empty"))));
     assert_finding(fixture, "the key of a record, 6 bytes, is damaged");
+    assert_left_alone(fixture);
 }
 
 static void names_are_printed_on_one_line(void **state)
@@ -514,6 +525,7 @@ static void rows_of_unknown_kind_are_found(void **state)
     fill(fixture);
     put_row(fixture, slice_of("?"), slice_of("x"));
     assert_finding(fixture, "devstoreaccount1/box: there is a row of unknown kind 0x3f");
+    assert_left_alone(fixture);
 }
 
 static void partitions_of_unknown_kind_are_found(void **state)
@@ -523,6 +535,7 @@ static void partitions_of_unknown_kind_are_found(void **state)
     struct tampering tampering = { .key = slice_of("k"), .value = slice_of("v") };
     tamper_in(fixture, slice_of("?what"), &tampering);
     assert_finding(fixture, "partition of unknown kind: \"?what\"");
+    assert_left_alone(fixture);
 }
 
 static void faults_of_an_account_are_found(void **state)
@@ -558,6 +571,7 @@ static void two_containers_with_the_same_blobs_are_found(void **state)
     struct tampering twin = { .key = slice_of("ctwin"), .value = row };
     tamper_in(fixture, account, &twin);
     assert_finding(fixture, "have the same blobs");
+    assert_left_alone(fixture);
 }
 
 static void blobs_of_a_container_that_is_gone_are_found(void **state)
@@ -569,6 +583,7 @@ static void blobs_of_a_container_that_is_gone_are_found(void **state)
     struct tampering lost = { .key = container_key(&fixture->arena, slice_of("box")) };
     tamper_in(fixture, account, &lost);
     assert_finding(fixture, "its 1 blobs are still there, and nobody will reclaim them");
+    assert_left_alone(fixture);
 }
 
 static void a_container_that_is_closed_but_not_deleted_is_found(void **state)
@@ -577,6 +592,7 @@ static void a_container_that_is_closed_but_not_deleted_is_found(void **state)
     fill(fixture);
     put_row(fixture, closed_key(), slice_of("x"));
     assert_finding(fixture, "devstoreaccount1/box: it is closed");
+    assert_left_alone(fixture);
 }
 
 static void a_snapshot_without_blob_is_found(void **state)
@@ -587,6 +603,7 @@ static void a_snapshot_without_blob_is_found(void **state)
     take_snapshot(fixture, "empty");
     delete_row(fixture, blob_key(&fixture->arena, slice_of("empty")));
     assert_finding(fixture, "box/empty: there is a snapshot of it, but no blob");
+    assert_left_alone(fixture);
 }
 
 static void tags_and_their_index_that_differ_are_found(void **state)
@@ -603,6 +620,7 @@ static void tags_and_their_index_that_differ_are_found(void **state)
     const struct metadata_pair red = { slice_of("color"), slice_of("red") };
     put_row(fixture, tag_index_key(&fixture->arena, &red, slice_of("large")), row);
     assert_finding(fixture, "box/large: the index has its tag \"color\", which it has not");
+    assert_repaired(fixture);
 }
 
 static void a_pending_copy_that_nothing_ends_is_found(void **state)
@@ -614,6 +632,7 @@ static void a_pending_copy_that_nothing_ends_is_found(void **state)
     blob.copy = (struct blob_copy){ .status = BLOB_COPY_PENDING, .source = slice_of("http://x") };
     put_record(fixture, "empty", &blob);
     assert_finding(fixture, "box/empty: its copy is pending, and nothing will end it");
+    assert_repaired(fixture);
 }
 
 /* --- inline bytes --- */
@@ -624,6 +643,7 @@ static void missing_inline_bytes_are_found(void **state)
     fill(fixture);
     delete_row(fixture, content_key(&fixture->arena, content_of(fixture, "small")));
     assert_finding(fixture, "are missing");
+    assert_left_alone(fixture);
 }
 
 static void missing_inline_bytes_of_a_block_are_found(void **state)
@@ -633,6 +653,7 @@ static void missing_inline_bytes_of_a_block_are_found(void **state)
     const struct segment segment = first_segment(fixture, content_of(fixture, "blocks"), true);
     delete_row(fixture, content_key(&fixture->arena, segment.payload_id));
     assert_finding(fixture, "are missing");
+    assert_left_alone(fixture);
 }
 
 static void inline_bytes_of_another_length_are_found(void **state)
@@ -641,6 +662,7 @@ static void inline_bytes_of_another_length_are_found(void **state)
     fill(fixture);
     put_row(fixture, content_key(&fixture->arena, content_of(fixture, "small")), slice_of("few"));
     assert_finding(fixture, "are not as many as its blob says");
+    assert_left_alone(fixture);
 }
 
 static void inline_bytes_that_nothing_names_are_found(void **state)
@@ -649,6 +671,7 @@ static void inline_bytes_that_nothing_names_are_found(void **state)
     fill(fixture);
     put_row(fixture, content_key(&fixture->arena, 4711), slice_of("lost"));
     assert_finding(fixture, "payload 4711 are there, and nothing names them");
+    assert_repaired(fixture);
 }
 
 static void a_missing_owner_of_inline_bytes_is_found(void **state)
@@ -657,6 +680,7 @@ static void a_missing_owner_of_inline_bytes_is_found(void **state)
     fill(fixture);
     delete_row(fixture, find_key(fixture, "v"));
     assert_finding(fixture, "are not owned by a blob that has them");
+    assert_repaired(fixture);
 }
 
 static void an_owner_of_inline_bytes_whom_nothing_names_is_found(void **state)
@@ -666,6 +690,7 @@ static void an_owner_of_inline_bytes_whom_nothing_names_is_found(void **state)
     const struct segment segment = first_segment(fixture, content_of(fixture, "blocks"), true);
     put_row(fixture, owner_key(&fixture->arena, segment.payload_id, 4711), number_row(fixture, 1));
     assert_finding(fixture, "have an owner whom nothing names");
+    assert_repaired(fixture);
 }
 
 /* --- payloads in extents --- */
@@ -679,6 +704,7 @@ static void a_flipped_bit_is_found_with_the_name_of_the_blob(void **state)
     flip_byte(fixture, &blob.content.range);
     assert_finding(fixture, "is damaged: stored bytes fail their checksum or their format; "
                             "it belongs to devstoreaccount1/box/large");
+    assert_left_alone(fixture);
 }
 
 static void a_flipped_bit_in_shared_bytes_is_found_once(void **state)
@@ -688,6 +714,7 @@ static void a_flipped_bit_in_shared_bytes_is_found_once(void **state)
     const struct segment segment = first_segment(fixture, content_of(fixture, "blocks"), false);
     flip_byte(fixture, &segment.range);
     assert_finding(fixture, "it belongs to devstoreaccount1/box/blocks and 1 more");
+    assert_left_alone(fixture);
 }
 
 static void a_missing_owner_is_found(void **state)
@@ -698,6 +725,7 @@ static void a_missing_owner_is_found(void **state)
     struct tampering tampering = { .disown = blob.content.range, .owner = blob.content.id };
     tamper(fixture, &tampering);
     assert_finding(fixture, "are not owned by it");
+    assert_repaired(fixture);
 }
 
 static void an_owner_whom_nothing_names_is_found(void **state)
@@ -708,6 +736,7 @@ static void an_owner_whom_nothing_names_is_found(void **state)
     struct tampering tampering = { .own = blob.content.range, .owner = 4711 };
     tamper(fixture, &tampering);
     assert_finding(fixture, "has owner 4711, whom nothing names");
+    assert_repaired(fixture);
 }
 
 static void a_record_that_names_an_extent_that_is_not_there_is_found(void **state)
@@ -726,6 +755,7 @@ static void a_record_that_names_an_extent_that_is_not_there_is_found(void **stat
     tamper(fixture, &tampering);
     assert_finding(fixture, "extent 0000000000003039 is missing, with the range of 10 bytes at 0; "
                             "it belongs to devstoreaccount1/box/empty");
+    assert_left_alone(fixture);
 }
 
 static void two_contents_with_one_owner_are_found(void **state)
@@ -740,6 +770,7 @@ static void two_contents_with_one_owner_are_found(void **state)
     };
     tamper_in(fixture, partition_of(fixture, "other"), &twin);
     assert_finding(fixture, "box/large and devstoreaccount1/other/twin have the same owner");
+    assert_left_alone(fixture);
 }
 
 /* --- shared content --- */
@@ -753,6 +784,7 @@ static void a_wrong_count_of_records_is_found(void **state)
     assert_finding(fixture, "is named by 3 records, and its count says 6");
     delete_row(fixture, share_count_key(&fixture->arena, id));
     assert_finding(fixture, "is named by 3 records, and its count says 1");
+    assert_repaired(fixture);
 }
 
 static void a_count_of_content_that_nothing_names_is_found(void **state)
@@ -761,6 +793,7 @@ static void a_count_of_content_that_nothing_names_is_found(void **state)
     fill(fixture);
     put_row(fixture, share_count_key(&fixture->arena, 4711), number_row(fixture, 1));
     assert_finding(fixture, "there is a count of content 4711, which nothing names");
+    assert_repaired(fixture);
 }
 
 static void a_record_that_does_not_know_that_it_shares_is_found(void **state)
@@ -771,6 +804,7 @@ static void a_record_that_does_not_know_that_it_shares_is_found(void **state)
     blob.content.shared = false;
     put_record(fixture, "small", &blob);
     assert_finding(fixture, "is named by several records, and one of them does not know it");
+    assert_left_alone(fixture);
 }
 
 /* --- lists --- */
@@ -789,6 +823,7 @@ static void a_missing_list_is_found(void **state)
     assert_non_null(strstr(findings.words[0], "is a list that is not there"));
     assert_non_null(strstr(findings.words[1], "are there, and nothing names them"));
     assert_non_null(strstr(findings.words[2], "have an owner whom nothing names"));
+    assert_left_alone(fixture);
 }
 
 static void a_list_that_nothing_names_is_found(void **state)
@@ -799,6 +834,7 @@ static void a_list_that_nothing_names_is_found(void **state)
     append(fixture, "log", LARGE);
     delete_row(fixture, blob_key(&fixture->arena, slice_of("log")));
     assert_finding(fixture, "is a list that nothing names");
+    assert_repaired(fixture);
 }
 
 static void a_list_that_is_to_be_removed_but_has_a_blob_is_found(void **state)
@@ -808,6 +844,7 @@ static void a_list_that_is_to_be_removed_but_has_a_blob_is_found(void **state)
     put_row(fixture, dropped_key(&fixture->arena, content_of(fixture, "log")),
             number_row(fixture, 1));
     assert_finding(fixture, "is to be removed, but a blob has it");
+    assert_left_alone(fixture);
 }
 
 static void a_record_that_is_not_as_long_as_its_list_is_found(void **state)
@@ -825,6 +862,7 @@ static void a_record_that_is_not_as_long_as_its_list_is_found(void **state)
     blob.block_count++;
     put_record(fixture, "copy of log", &blob);
     assert_finding(fixture, "has another number of blocks than its blob");
+    assert_left_alone(fixture);
 }
 
 static void a_page_blob_that_ends_before_its_pages_is_found(void **state)
@@ -835,6 +873,7 @@ static void a_page_blob_that_ends_before_its_pages_is_found(void **state)
     blob.content.length_bytes = 8 * PAGE_BYTES;
     put_record(fixture, "pages", &blob);
     assert_finding(fixture, "is longer than its blob");
+    assert_left_alone(fixture);
 }
 
 static void a_row_under_the_wrong_key_is_found(void **state)
@@ -857,6 +896,7 @@ static void a_damaged_row_of_a_list_is_found(void **state)
     put_row(fixture, segments_key(&fixture->arena, content_of(fixture, "no pages"), 512),
             slice_of("nonsense"));
     assert_finding(fixture, "a row of a list of content is damaged");
+    assert_left_alone(fixture);
 }
 
 /* --- uncommitted blocks and marks --- */
@@ -870,6 +910,7 @@ static void blocks_without_a_row_about_them_are_found(void **state)
     assert_clean(fixture);
     delete_row(fixture, uncommitted_key(&fixture->arena, slice_of("blocks")));
     assert_finding(fixture, "box/blocks: it has 2 uncommitted blocks without a row 'w'");
+    assert_left_alone(fixture);
 }
 
 static void a_row_about_blocks_that_are_not_there_is_found(void **state)
@@ -880,6 +921,7 @@ static void a_row_about_blocks_that_are_not_there_is_found(void **state)
     put_row(fixture, uncommitted_key(&fixture->arena, slice_of("bl")),
             get_row(fixture, uncommitted_key(&fixture->arena, slice_of("blocks"))));
     assert_finding(fixture, "box/bl: its row says that there are uncommitted blocks");
+    assert_repaired(fixture);
 }
 
 static void a_wrong_number_of_blocks_is_found(void **state)
@@ -893,6 +935,7 @@ static void a_wrong_number_of_blocks_is_found(void **state)
     put_row(fixture, key, before);
     assert_finding(fixture,
                    "its uncommitted blocks are 2 of 5050 bytes, and their row says 1 of 50");
+    assert_repaired(fixture);
 }
 
 static void a_damaged_block_is_found(void **state)
@@ -907,6 +950,7 @@ static void a_damaged_block_is_found(void **state)
     put_row(fixture, block_key(&fixture->arena, name, uncommitted.created_at, slice_of("a")),
             slice_of("nonsense"));
     assert_findings(fixture, "box/blocks: an uncommitted block is damaged", "whom nothing names");
+    assert_left_alone(fixture);
 }
 
 static void a_partition_with_work_but_no_mark_is_found(void **state)
@@ -916,6 +960,53 @@ static void a_partition_with_work_but_no_mark_is_found(void **state)
     struct tampering tampering = { .unmarks = true };
     tamper(fixture, &tampering);
     assert_finding(fixture, "devstoreaccount1/box: the sweeper has work here, but no mark");
+    assert_repaired(fixture);
+}
+
+/* --- repairing --- */
+
+static void repairs_make_again_what_was_there_and_change_nothing_else(void **state)
+{
+    struct service_fixture *fixture = *state;
+    fill(fixture);
+    const struct slice before = fixture_dump(fixture);
+    static const char *const derived[] = { "t", "v", "n" };
+    for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++) {
+        unsigned count = 0;
+        for (struct slice key; (key = find_key_or_none(fixture, derived[i])).len > 0; count++)
+            delete_row(fixture, key);
+        assert_true(count > 0);
+        assert_int_equal(check(fixture).count > 0, true);
+        assert_repaired(fixture);
+        fixture_assert_unchanged(fixture, before);
+    }
+}
+
+/* What nothing names may be named by what cannot be read. */
+static void nothing_is_taken_away_while_a_record_cannot_be_read(void **state)
+{
+    struct service_fixture *fixture = *state;
+    fill(fixture);
+    put_row(fixture, content_key(&fixture->arena, 4711), slice_of("lost"));
+    const struct slice key = blob_key(&fixture->arena, slice_of("small"));
+    const struct slice record = get_row(fixture, key);
+    put_row(fixture, key, slice_of("nonsense"));
+    const struct slice before = fixture_dump(fixture);
+    assert_left_alone(fixture);
+    fixture_assert_unchanged(fixture, before);
+    put_row(fixture, key, record);
+    assert_repaired(fixture);
+}
+
+static void what_can_be_entered_again_is_while_a_record_cannot_be_read(void **state)
+{
+    struct service_fixture *fixture = *state;
+    fill(fixture);
+    put_row(fixture, blob_key(&fixture->arena, slice_of("empty")), slice_of("nonsense"));
+    delete_row(fixture, find_key(fixture, "t"));
+    assert_int_equal(check(fixture).count, 2);
+    assert_int_equal(repair_once(fixture), 1);
+    assert_finding(fixture, "box/empty: the record is damaged");
 }
 
 /* --- a store on disk, looked at only --- */
@@ -1011,6 +1102,9 @@ int main(void)
         ON_MEMORY(a_wrong_number_of_blocks_is_found),
         ON_MEMORY(a_damaged_block_is_found),
         ON_MEMORY(a_partition_with_work_but_no_mark_is_found),
+        ON_MEMORY(repairs_make_again_what_was_there_and_change_nothing_else),
+        ON_MEMORY(nothing_is_taken_away_while_a_record_cannot_be_read),
+        ON_MEMORY(what_can_be_entered_again_is_while_a_record_cannot_be_read),
         ON_ROCKSDB(a_store_opened_to_be_looked_at_is_checked_and_stays_as_it_is),
     };
     return cmocka_run_group_tests_name("fsck", tests, quiet, NULL);

@@ -3,6 +3,7 @@
  * something to reclaim; and each thing that is broken on purpose is found.
  */
 #include "base/encoding.h"
+#include "file_copy_fixture.h"
 #include "fsck_fixture.h"
 #include "node_fixture.h"
 #include "service/file/permission.h"
@@ -195,6 +196,7 @@ static void a_damaged_record_is_found(void **state)
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, file_key_of(&whole), slice_of("damaged"));
     assert_found(fixture, "the record of a directory or file");
+    assert_left_alone(fixture);
 }
 
 static void a_record_under_another_name_is_found(void **state)
@@ -223,6 +225,7 @@ static void a_directory_that_is_missing_is_found(void **state)
     const struct whole whole = make_whole(fixture);
     edit_share(&whole, node_key(&fixture->arena, 0, slice_of("DIR")), (struct slice){ 0 });
     assert_found(fixture, "is in a directory that nobody can come to");
+    assert_left_alone(fixture);
 }
 
 static void directories_in_a_circle_are_found(void **state)
@@ -239,6 +242,7 @@ static void directories_in_a_circle_are_found(void **state)
     edit_share(&whole, node_place_key(&fixture->arena, dir.id),
                node_place_encode(&fixture->arena, sub.id, slice_of("DIR")));
     assert_found(fixture, "is in a directory that nobody can come to");
+    assert_left_alone(fixture);
 }
 
 static void a_missing_or_wrong_place_is_found(void **state)
@@ -260,6 +264,7 @@ static void a_missing_permission_is_found(void **state)
     assert_found(fixture, "a permission, with a key");
     edit_share(&whole, first_key(&whole, "p"), (struct slice){ 0 });
     assert_found(fixture, "has a permission that is not there");
+    assert_left_alone(fixture);
 }
 
 static void a_wrong_usage_is_found(void **state)
@@ -271,6 +276,7 @@ static void a_wrong_usage_is_found(void **state)
     known.used_bytes++;
     edit_share(&whole, share_state_key(), share_state_encode(&fixture->arena, &known));
     assert_found(fixture, "bytes, and its state says");
+    assert_repaired(fixture);
 }
 
 static void a_wrong_last_instant_is_found(void **state)
@@ -282,6 +288,7 @@ static void a_wrong_last_instant_is_found(void **state)
     known.last_instant--;
     edit_share(&whole, share_state_key(), share_state_encode(&fixture->arena, &known));
     assert_found(fixture, "the last instant that is kept");
+    assert_repaired(fixture);
 }
 
 static void a_snapshot_without_instant_is_found(void **state)
@@ -306,6 +313,19 @@ static void an_instant_without_snapshot_is_found_when_nobody_looks_after_it(void
     edit_share(&whole, instant_key(&fixture->arena, whole.taken),
                instant_encode(&fixture->arena, &instant));
     assert_found(fixture, "is kept for no snapshot");
+}
+
+static void a_deleted_share_is_clean_though_its_snapshots_are_gone(void **state)
+{
+    struct service_fixture *fixture = *state;
+    const struct whole whole = make_whole(fixture);
+    const struct instant instant = { .account = slice_of(FIXTURE_ACCOUNT_NAME),
+                                     .is_confirmed = true };
+    edit_share(&whole, instant_key(&fixture->arena, whole.taken),
+               instant_encode(&fixture->arena, &instant));
+    struct share_change change = { .snapshots = SHARE_SNAPSHOTS_INCLUDE };
+    assert_int_equal(share_await(fixture, share_delete, &change), OK);
+    assert_clean(fixture); /* and not swept yet */
 }
 
 static void earlier_states_that_overlap_are_found(void **state)
@@ -339,6 +359,7 @@ static void content_that_nothing_names_is_found(void **state)
     const struct findings findings = check(fixture);
     assert_true(findings.count > 0);
     assert_found(fixture, "devstoreaccount1/one: content");
+    assert_repaired(fixture);
 }
 
 static void a_missing_mark_is_found(void **state)
@@ -353,6 +374,7 @@ static void a_missing_mark_is_found(void **state)
     struct edit again = { .unmarks = true };
     run_edit(fixture, account_of(fixture), &again);
     assert_found(fixture, "there are soft-deleted shares, but no mark");
+    assert_repaired(fixture);
 }
 
 static void damaged_records_of_shares_are_found(void **state)
@@ -380,6 +402,7 @@ static void a_share_whose_record_is_gone_is_found(void **state)
             (struct slice){ 0 });
     assert_found(fixture, "has a snapshot, and is not there");
     assert_found(fixture, "its files are there, and nothing will remove them");
+    assert_left_alone(fixture);
 }
 
 static void two_shares_with_the_same_files_are_found(void **state)
@@ -391,6 +414,7 @@ static void two_shares_with_the_same_files_are_found(void **state)
     put_row(fixture, account_of(fixture), share_key(&fixture->arena, slice_of("two")),
             share_encode(&fixture->arena, &share));
     assert_found(fixture, "have the same files");
+    assert_left_alone(fixture);
 }
 
 static void a_closed_share_that_is_there_is_found(void **state)
@@ -408,8 +432,27 @@ static void a_row_of_unknown_kind_is_found(void **state)
 {
     struct service_fixture *fixture = *state;
     const struct whole whole = make_whole(fixture);
-    edit_share(&whole, slice_of("q"), slice_of("x"));
-    assert_found(fixture, "there is a row of unknown kind 0x71");
+    edit_share(&whole, slice_of("r"), slice_of("x"));
+    assert_found(fixture, "there is a row of unknown kind 0x72");
+}
+
+static void a_pending_copy_is_clean_and_one_that_nothing_ends_is_found(void **state)
+{
+    struct service_fixture *fixture = *state;
+    const struct whole whole = make_whole(fixture);
+    struct pending pending;
+    assert_int_equal(pending_begin(fixture, "copy", 3, &pending), OK);
+    assert_int_equal(assert_clean(fixture).unfinished_count, 1);
+    const struct slice key = pending_file_key(&fixture->arena, pending.step.file_id);
+    const struct slice row = row_of(&whole, key);
+    edit_share(&whole, key, (struct slice){ 0 });
+    assert_finding(fixture, "is pending, and nothing will end it");
+    edit_share(&whole, key, row);
+    edit_share(&whole, slice_of("q12"), row);
+    assert_finding(fixture, "the row of a pending copy, with a key of 3 bytes");
+    edit_share(&whole, slice_of("q12"), (struct slice){ 0 });
+    assert_int_equal(copy_recover(&fixture->service), OK);
+    assert_int_equal(assert_clean(fixture).unfinished_count, 0);
 }
 
 int main(void)
@@ -429,6 +472,7 @@ int main(void)
         ON_MEMORY(a_wrong_last_instant_is_found),
         ON_MEMORY(a_snapshot_without_instant_is_found),
         ON_MEMORY(an_instant_without_snapshot_is_found_when_nobody_looks_after_it),
+        ON_MEMORY(a_deleted_share_is_clean_though_its_snapshots_are_gone),
         ON_MEMORY(earlier_states_that_overlap_are_found),
         ON_MEMORY(a_damaged_earlier_state_is_found),
         ON_MEMORY(content_that_nothing_names_is_found),
@@ -438,6 +482,7 @@ int main(void)
         ON_MEMORY(two_shares_with_the_same_files_are_found),
         ON_MEMORY(a_closed_share_that_is_there_is_found),
         ON_MEMORY(a_row_of_unknown_kind_is_found),
+        ON_MEMORY(a_pending_copy_is_clean_and_one_that_nothing_ends_is_found),
     };
     return cmocka_run_group_tests_name("fsck_file", tests, quiet, NULL);
 }

@@ -123,6 +123,7 @@ static void a_message_without_text_is_found(void **state)
     delete_row(fixture, text_key_of(fixture, &message));
     assert_finding(fixture, "devstoreaccount1/work: message ");
     assert_finding(fixture, " has no text");
+    assert_left_alone(fixture);
 }
 
 static void a_text_without_message_is_found(void **state)
@@ -135,6 +136,7 @@ static void a_text_without_message_is_found(void **state)
     head.count--;
     put_head(fixture, &head);
     assert_finding(fixture, "is not there, but its text is");
+    assert_repaired(fixture);
 }
 
 static void a_damaged_text_is_found(void **state)
@@ -143,6 +145,7 @@ static void a_damaged_text_is_found(void **state)
     const struct message message = fill(fixture);
     put_row(fixture, text_key_of(fixture, &message), slice_of("nonsense"));
     assert_finding(fixture, "has a damaged text");
+    assert_left_alone(fixture);
 }
 
 static void a_damaged_message_is_found(void **state)
@@ -168,6 +171,7 @@ static void a_message_that_is_there_twice_is_found(void **state)
     const struct findings findings = check(fixture);
     assert_true(findings.count > 0);
     assert_non_null(strstr(findings.words[0], "is there twice"));
+    assert_left_alone(fixture);
 }
 
 static void a_wrong_count_is_found(void **state)
@@ -178,6 +182,7 @@ static void a_wrong_count_is_found(void **state)
     head.count = 17;
     put_head(fixture, &head);
     assert_finding(fixture, "there are 4 messages, and its head says 17");
+    assert_repaired(fixture);
 }
 
 static void a_message_before_the_head_is_found(void **state)
@@ -190,6 +195,7 @@ static void a_message_before_the_head_is_found(void **state)
     const struct findings findings = check(fixture);
     assert_int_equal(findings.count, 2);
     assert_non_null(strstr(findings.words[0], "lies before the head"));
+    assert_repaired(fixture);
 }
 
 static void a_message_that_expires_before_the_floor_is_found(void **state)
@@ -200,6 +206,7 @@ static void a_message_that_expires_before_the_floor_is_found(void **state)
     head.expiry_floor++;
     put_head(fixture, &head);
     assert_finding(fixture, "expires before the queue's expiry floor");
+    assert_repaired(fixture);
 }
 
 static void rows_of_wrong_generations_are_found(void **state)
@@ -227,6 +234,7 @@ static void a_missing_mark_is_found(void **state)
     struct tampering tampering = { .unmarks = true };
     tamper_in(fixture, queue_messages(fixture, "work"), &tampering);
     assert_finding(fixture, "devstoreaccount1/work: the sweeper has work here, but no mark");
+    assert_repaired(fixture);
 }
 
 static void rows_of_unknown_kind_are_found(void **state)
@@ -238,6 +246,7 @@ static void rows_of_unknown_kind_are_found(void **state)
     delete_row(fixture, slice_of("?"));
     put_row(fixture, slice_of("hh"), slice_of("x"));
     assert_finding(fixture, "there is a row of unknown kind");
+    assert_left_alone(fixture);
 }
 
 static void a_damaged_head_is_found(void **state)
@@ -248,6 +257,7 @@ static void a_damaged_head_is_found(void **state)
     const struct findings findings = check(fixture);
     assert_true(findings.count > 0);
     assert_non_null(strstr(findings.words[0], "the queue's head is damaged"));
+    assert_left_alone(fixture);
 }
 
 static void a_damaged_record_is_found(void **state)
@@ -284,6 +294,7 @@ static void messages_of_a_queue_that_is_gone_are_found(void **state)
     tamper_in(fixture, account_partition(&fixture->arena, slice_of(FIXTURE_ACCOUNT_NAME)),
               &tampering);
     assert_finding(fixture, "its messages are there, and nothing will remove them");
+    assert_left_alone(fixture);
 }
 
 static void a_queue_that_is_closed_but_not_deleted_is_found(void **state)

@@ -29,12 +29,12 @@ static void assert_hash(size_t len, size_t piece)
     md5_init(&ctx);
     md5_update(&ctx, len, (const uint8_t *)bytes);
     md5_digest(&ctx, sizeof(expected), expected);
-    struct hasher *hasher = hasher_new();
+    struct hasher *hasher = hasher_take();
     assert_non_null(hasher);
     for (size_t at = 0; at < len; at += piece)
         hasher_update(hasher, slice_make(bytes + at, len - at < piece ? len - at : piece));
     hasher_finish(hasher, got);
-    hasher_free(hasher);
+    hasher_give_back(hasher);
     assert_memory_equal(got, expected, sizeof(expected));
 }
 
@@ -55,18 +55,31 @@ static void there_are_no_more_hashers_than_processors(void **state)
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct hasher **hashers = calloc((size_t)processors, sizeof(struct hasher *));
     for (long i = 0; i < processors; i++) {
-        hashers[i] = hasher_new();
+        hashers[i] = hasher_take();
         assert_non_null(hashers[i]);
         hasher_update(hashers[i], slice_make("x", 1));
     }
-    assert_null(hasher_new());
+    assert_null(hasher_take());
     /* One that is given up in the middle makes room for another. */
-    hasher_free(hashers[0]);
-    hashers[0] = hasher_new();
+    hasher_give_back(hashers[0]);
+    hashers[0] = hasher_take();
     assert_non_null(hashers[0]);
     for (long i = 0; i < processors; i++)
-        hasher_free(hashers[i]);
+        hasher_give_back(hashers[i]);
     free(hashers);
+}
+
+static void a_hasher_that_was_given_up_in_the_middle_is_as_good_as_new(void **state)
+{
+    (void)state;
+    fill();
+    for (size_t len = 1; len < sizeof(bytes); len = len * 7 + 3) {
+        struct hasher *hasher = hasher_take();
+        assert_non_null(hasher);
+        hasher_update(hasher, slice_make(bytes, len));
+        hasher_give_back(hasher);
+        assert_hash(sizeof(bytes) / 2, 65536);
+    }
 }
 
 int main(void)
@@ -74,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hash_is_that_of_the_bytes_however_they_are_cut),
         cmocka_unit_test(there_are_no_more_hashers_than_processors),
+        cmocka_unit_test(a_hasher_that_was_given_up_in_the_middle_is_as_good_as_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * What SMB clients have open, and operations on the same files over REST.
  */
+#include "file_copy_fixture.h"
 #include "file_rights.h"
 #include "node_fixture.h"
 #include "service/limits.h"
@@ -416,6 +417,66 @@ static void a_snapshot_is_read_whatever_is_open(void **state)
     scene_end(scene);
 }
 
+static void a_copy_from_elsewhere_asks_at_its_end_who_has_the_file_open(void **state)
+{
+    struct scene *scene = scene_begin(state);
+    struct service_fixture *fixture = scene->fixture;
+    struct pending pending;
+    assert_int_equal(file_create(fixture, "f", 3), OK);
+    const uint64_t reader = smb_open(scene, "f", NODE_FILE, "R", "R", NULL);
+    assert_int_equal(pending_begin(fixture, "f", 3, &pending), ERR_SHARING_VIOLATION);
+    smb_close(scene, reader);
+    assert_int_equal(pending_begin(fixture, "f", 3, &pending), OK);
+    /* Nothing is open while the copy is pending, so a client may open the file as it likes, but not
+       change it. */
+    const uint64_t later = smb_open(scene, "f", NODE_FILE, "RW", "R", NULL);
+    struct node_change write = { .is_admitted = true };
+    assert_int_equal(file_write_with(fixture, "f", 0, slice_of("x"), &write), ERR_PENDING_COPY);
+    assert_int_equal(pending_report(&pending, 1), OK);
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), ERR_SHARING_VIOLATION);
+    smb_close(scene, later);
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), OK);
+    assert_int_equal(get(scene, "f"), OK);
+
+    /* A failure is noted whoever is there; one that shares everything is in nobody's way. */
+    assert_int_equal(pending_begin(fixture, "f", 3, &pending), OK);
+    (void)smb_open(scene, "f", NODE_FILE, "R", "", NULL);
+    assert_int_equal(pending_fail(&pending, "409 SharingViolation"), OK);
+    scene_end(scene);
+}
+
+static void the_end_of_a_copy_breaks_what_a_client_has_cached(void **state)
+{
+    struct scene *scene = scene_begin(state);
+    struct service_fixture *fixture = scene->fixture;
+    struct pending pending;
+    assert_int_equal(pending_begin(fixture, "f", 3, &pending), OK);
+    (void)smb_open(scene, "f", NODE_FILE, "R", "RWD", "R");
+    struct open_event event;
+    assert_false(open_client_next(scene->client, &event));
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), OK);
+    assert_true(open_client_next(scene->client, &event));
+    scene_end(scene);
+}
+
+static void an_abort_is_refused_by_a_handle_that_does_not_share_writing(void **state)
+{
+    struct scene *scene = scene_begin(state);
+    struct service_fixture *fixture = scene->fixture;
+    struct pending pending;
+    assert_int_equal(pending_begin(fixture, "f", 3, &pending), OK);
+    const uint64_t handle = smb_open(scene, "f", NODE_FILE, "R", "R", NULL);
+    assert_int_equal(pending_abort(&pending, "f"), ERR_SHARING_VIOLATION);
+    smb_close(scene, handle);
+    const uint64_t deleter = smb_open(scene, "f", NODE_FILE, "D", "RWD", NULL);
+    smb_set_delete(scene, deleter);
+    assert_int_equal(pending_abort(&pending, "f"), ERR_DELETE_PENDING);
+    assert_int_equal(pending_arrive(&pending, slice_of("abc")), ERR_DELETE_PENDING);
+    assert_int_equal(open_table_clear_delete(scene->table, deleter), OK);
+    assert_int_equal(pending_abort(&pending, "f"), OK);
+    scene_end(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +491,9 @@ int main(void)
         ON_ALL_ENGINES(an_operation_that_waited_works_on_what_the_path_means_then),
         ON_ALL_ENGINES(a_directory_is_renamed_with_files_in_it_that_are_open),
         ON_ALL_ENGINES(a_snapshot_is_read_whatever_is_open),
+        ON_ALL_ENGINES(a_copy_from_elsewhere_asks_at_its_end_who_has_the_file_open),
+        ON_ALL_ENGINES(the_end_of_a_copy_breaks_what_a_client_has_cached),
+        ON_ALL_ENGINES(an_abort_is_refused_by_a_handle_that_does_not_share_writing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

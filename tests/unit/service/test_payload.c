@@ -238,7 +238,7 @@ static void memory_has_no_descriptor_for_sendfile(void **state)
     struct payload_reader reader;
     uint64_t file_offset;
     assert_int_equal(opened(fixture, &fixture->arena, &content, &reader), OK);
-    assert_int_equal(payload_descriptor(&reader, &file_offset), -1);
+    assert_int_equal(payload_descriptor(&reader, 0, 6, &file_offset), -1);
 }
 
 /* Write a payload to a disk whose nth call fails; whether it did. */

@@ -124,16 +124,21 @@ static void owner_group_and_dacl_are_demanded(void **state)
         OK);
 }
 
-static void the_default_permission_needs_no_row(void **state)
+static void the_default_permissions_need_no_row(void **state)
 {
     struct service_fixture *fixture = *state;
     struct slice permission;
     const uint64_t incarnation = share_new(fixture, "one");
-    const struct slice expected = permission_default(&fixture->arena);
-    const struct slice key = permission_key(&fixture->arena, expected);
-    assert_int_equal(rows_of(fixture, incarnation), 0);
-    assert_int_equal(get(fixture, "one", key, &permission), OK);
-    assert_true(slice_equal(permission, expected));
+    for (int of = 0; of < PERMISSION_OF_COUNT; of++) {
+        const struct slice expected = permission_default((enum permission_of)of);
+        const struct slice key = permission_key(&fixture->arena, expected);
+        assert_true(slice_equal(key, permission_default_key((enum permission_of)of)));
+        assert_true(permission_key_is_default(key));
+        assert_int_equal(rows_of(fixture, incarnation), 0);
+        assert_int_equal(get(fixture, "one", key, &permission), OK);
+        assert_true(slice_equal(permission, expected));
+    }
+    assert_false(permission_key_is_default(slice_of("1*2")));
 }
 
 static void a_key_that_is_not_there_is_not_found(void **state)
@@ -177,7 +182,7 @@ int main(void)
         ON_MEMORY(a_key_is_two_numbers_with_a_star_between_them),
         ON_ALL_ENGINES(the_same_permission_is_kept_once),
         ON_MEMORY(owner_group_and_dacl_are_demanded),
-        ON_MEMORY(the_default_permission_needs_no_row),
+        ON_MEMORY(the_default_permissions_need_no_row),
         ON_MEMORY(a_key_that_is_not_there_is_not_found),
         ON_MEMORY(a_row_that_is_not_what_its_key_says_is_corrupt),
     };

@@ -147,6 +147,76 @@ static void a_thorough_pass_removes_all_that_have_expired(void **state)
     get_text_is(fixture, 30, "for ever");
 }
 
+/* --- a clock that is set back --- */
+
+/* What happens while a pass waits for its updates: the third is the removal of messages, and all
+   have expired by the clock that is looked at before it. */
+struct set_back {
+    struct service_fixture *fixture;
+    unsigned wait_count;
+};
+
+static void set_back_while_waiting(void *arg)
+{
+    struct set_back *set_back = arg;
+    const unsigned count = ++set_back->wait_count;
+    if (count == 3)
+        fixture_advance_ms(set_back->fixture, -60 * 1000);
+    partition_step(set_back->fixture->service.store, SIZE_MAX);
+    if (count == 2)
+        fixture_advance_ms(set_back->fixture, 60 * 1000);
+}
+
+/* A message out of sight, in a store by step. */
+static struct message put_by_step(struct service_fixture *fixture, int64_t ttl_sec)
+{
+    struct arena arena = { 0 };
+    struct waiter waiter;
+    struct message_put put = put_of("text");
+    put.visibility_sec = DAY_SEC;
+    put.ttl_sec = ttl_sec;
+    put.name = queue_named("work");
+    waiter_bind(&waiter, &put.base, &arena);
+    message_put(&fixture->service, &put);
+    partition_step(fixture->service.store, SIZE_MAX);
+    assert_int_equal(waiter_wait(&waiter), OK);
+    arena_release(&arena);
+    return put.message;
+}
+
+static void make_by_step(struct service_fixture *fixture)
+{
+    struct arena arena = { 0 };
+    struct waiter waiter;
+    struct queue_change change = { .name = queue_named("work") };
+    waiter_bind(&waiter, &change.base, &arena);
+    queue_create(&fixture->service, &change);
+    partition_step(fixture->service.store, SIZE_MAX);
+    assert_int_equal(waiter_wait(&waiter), OK);
+    arena_release(&arena);
+}
+
+static void a_message_stays_when_the_clock_is_set_back_before_its_removal(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct set_back set_back = { .fixture = fixture };
+    const struct partition_options options = { .clock = &fixture->clock,
+                                               .stream = fixture->stream,
+                                               .by_step = true,
+                                               .yield = set_back_while_waiting,
+                                               .yield_arg = &set_back };
+    partition_close(fixture->service.store);
+    fixture->service.store = partition_open_memory(&options);
+    make_by_step(fixture);
+    put_by_step(fixture, 50);
+    const struct message later = put_by_step(fixture, 100);
+    fixture_advance_ms(fixture, 60 * 1000);
+    pass(fixture);
+    assert_true(set_back.wait_count >= 4);
+    assert_int_equal(queue_count(fixture, "work"), 1);
+    assert_int_equal(queue_head_of(fixture, "work").expiry_floor, later.expires);
+}
+
 static void an_empty_queue_loses_its_mark_and_gets_it_again(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -228,6 +298,7 @@ int main(void)
         ON_ALL_ENGINES(the_first_messages_are_removed_when_they_have_expired),
         ON_ALL_ENGINES(a_thorough_pass_removes_all_that_have_expired),
         ON_ALL_ENGINES(an_empty_queue_loses_its_mark_and_gets_it_again),
+        ON_MEMORY(a_message_stays_when_the_clock_is_set_back_before_its_removal),
         ON_THREADS(a_pass_beside_clients_loses_nothing),
         ON_ROCKSDB(a_pass_beside_clients_loses_nothing),
     };

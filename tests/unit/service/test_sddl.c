@@ -197,6 +197,29 @@ static void text_that_is_no_descriptor_is_refused(void **state)
     arena_release(&arena);
 }
 
+/* "O:S-1-5-0...018" of that length. */
+static enum err parse_owner_of_length(size_t len)
+{
+    struct arena arena = { 0 };
+    struct security_descriptor descriptor;
+    char *text = arena_bytes(&arena, len);
+    memset(text, '0', len);
+    memcpy(text, "O:S-1-5-", 8);
+    memcpy(text + len - 2, "18", 2);
+    const enum err err = sddl_parse(&arena, slice_make(text, len), &descriptor);
+    arena_release(&arena);
+    return err;
+}
+
+static void a_text_is_as_long_as_it_may_be(void **state)
+{
+    (void)state;
+    assert_int_equal(parse_owner_of_length(LIMIT_PERMISSION_TEXT_BYTES - 1), OK);
+    assert_int_equal(parse_owner_of_length(LIMIT_PERMISSION_TEXT_BYTES), OK);
+    assert_int_equal(parse_owner_of_length(LIMIT_PERMISSION_TEXT_BYTES + 1),
+                     ERR_FILE_PERMISSION_INVALID);
+}
+
 static void a_list_that_is_too_long_is_refused_and_the_longest_is_not(void **state)
 {
     (void)state;
@@ -398,6 +421,7 @@ int main(void)
         cmocka_unit_test(descriptors_of_the_real_world_come_back_as_they_were),
         cmocka_unit_test(what_can_be_said_in_several_ways_is_written_in_one),
         cmocka_unit_test(text_that_is_no_descriptor_is_refused),
+        cmocka_unit_test(a_text_is_as_long_as_it_may_be),
         cmocka_unit_test(a_list_that_is_too_long_is_refused_and_the_longest_is_not),
         cmocka_unit_test(two_lists_have_to_fit_together),
         cmocka_unit_test(the_bytes_are_those_of_the_specification),
