@@ -1,13 +1,22 @@
 /*
  * bare_engine.c - the embedded engine's durable writes with no server around them.
  *
- * It does what a committer of partition/rocksdb does for Put Blob of a small new blob, and
- * nothing else: per update a save point, a read of the container's row and of the blob's row,
- * and one put of a row that holds the payload; per group one synced write.  All updates of a
- * group are there when it begins, as with a client that answers at once, so the number it prints
- * is what the server could reach if HTTP, authorization and the client cost nothing.
+ * It does to RocksDB what Put Blob of a small new blob comes down to, and nothing else:
  *
- *   bare_engine --dir DIR [--outstanding 32] [--committers 1] [--seconds 5] [--row-bytes 1280]
+ *   per update   a read of the container's row, which is there, and of the blob's row, which is
+ *                not; a save point; and two puts, of the blob's record and of its inline content
+ *   per group    a put of the committer's tick, and one synced write of it all
+ *
+ * Keys and values are as long as the server's own (service/blob/blob_name.h draws the keys), and
+ * in the same order: names of the run one after the other, contents by a growing number.  Payloads
+ * are random bytes; being small they travel inside the group, so there is no extent to append to.
+ *
+ * All updates of a group are there when it begins, as with clients that cost nothing and ask again
+ * at once, so the number it prints is what the server could reach if HTTP, authorization and the
+ * clients were free.  It is not what a server with other rows, or with groups that overlap, could.
+ *
+ *   bare_engine --dir DIR [--outstanding 32] [--committers 1] [--seconds 5]
+ *               [--payload-bytes 1024]
  *
  * The outstanding updates are shared equally among the committers.  The result is one line of
  * JSON.  A directory may be used again: each run writes names of its own.
@@ -34,26 +43,37 @@
 enum {
     MIB = 1 << 20,
     COMMITTERS_MAX = 16,
-    ROW_BYTES_MAX = MIB,
-    PAYLOADS = 64, /* different ones, so that neighbours do not compress each other */
+    PAYLOAD_BYTES_MAX = MIB,
+    RECORD_BYTES = 97, /* of a blob with a type, a length, an MD5 and a content type */
+    NAME_BYTES_MAX = 64,
+    PAYLOADS = 64,          /* different ones, so that neighbours do not compress each other */
+    CACHE_BYTES = 64 * MIB, /* nothing is read from it but filters and indexes */
     GROUPS_MAX = 4 * 1000 * 1000, /* whose durations are kept, per committer */
 };
 
-static const char CONTAINER_KEY[] = "account\0c\0bench";
+/* 'A' account, 'c' container. */
+static const char CONTAINER_KEY[] = "\x11"
+                                    "Adevstoreaccount1"
+                                    "cbench";
+
+/* The partition of the container's blobs: 'B' and the tick the container was made at. */
+static const char PARTITION[] = "\x0b"
+                                "B\x08\xdf\x42\xfd\xda\x94\x1a\x9b\0\0";
 
 struct settings {
     const char *dir;
     unsigned outstanding;
     unsigned committers;
     unsigned seconds;
-    size_t row_bytes;
+    size_t payload_bytes;
 };
 
 struct committer {
     /* set before the thread starts, then constant */
     const struct settings *settings;
     rocksdb_t *db;
-    const char *payloads; /* PAYLOADS rows, one after the other */
+    const char *payloads; /* PAYLOADS of them, one after the other */
+    const char *record;   /* RECORD_BYTES */
     unsigned index;
     uint64_t run; /* makes the names of this run differ from those of others */
     uint64_t ends_at_ns;
@@ -86,6 +106,54 @@ static uint64_t now_ns(void)
 
 /* --- one update, one group --- */
 
+/* A key of the container's partition. */
+struct key {
+    size_t len;
+    char bytes[sizeof(PARTITION) + NAME_BYTES_MAX];
+};
+
+static void key_add(struct key *key, const void *bytes, size_t len)
+{
+    assert(key->len + len <= sizeof(key->bytes));
+    memcpy(key->bytes + key->len, bytes, len);
+    key->len += len;
+}
+
+/* Numbers in keys sort as numbers do. */
+static void key_add_number(struct key *key, uint64_t number)
+{
+    unsigned char bytes[8];
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)(number >> (8 * (sizeof(bytes) - 1 - i)));
+    key_add(key, bytes, sizeof(bytes));
+}
+
+/* 'b', the name, and what sorts a blob behind its snapshots. */
+static struct key record_key(const struct committer *committer)
+{
+    char name[NAME_BYTES_MAX / 2];
+    const int name_len = snprintf(name, sizeof name, "p%06" PRIx64 "-%u-%06" PRIu64,
+                                  committer->run & 0xFFFFFF, committer->index, committer->updates);
+    assert(name_len > 0);
+    assert((size_t)name_len < sizeof name);
+    struct key key = { 0 };
+    key_add(&key, PARTITION, sizeof(PARTITION) - 1);
+    key_add(&key, "b", 1);
+    key_add(&key, name, (size_t)name_len + 1);
+    key_add_number(&key, UINT64_MAX);
+    return key;
+}
+
+/* 'd' and a number that no other content has. */
+static struct key content_key(const struct committer *committer)
+{
+    struct key key = { 0 };
+    key_add(&key, PARTITION, sizeof(PARTITION) - 1);
+    key_add(&key, "d", 1);
+    key_add_number(&key, committer->run + committer->updates * COMMITTERS_MAX + committer->index);
+    return key;
+}
+
 /* Read a row through the batch, as a decision does; whether it is there. */
 static int row_exists(rocksdb_t *db, rocksdb_readoptions_t *options, rocksdb_writebatch_wi_t *batch,
                       const char *key, size_t key_len)
@@ -104,29 +172,34 @@ static int row_exists(rocksdb_t *db, rocksdb_readoptions_t *options, rocksdb_wri
 static void update_one(struct committer *committer, rocksdb_readoptions_t *options,
                        rocksdb_writebatch_wi_t *batch)
 {
-    char key[96];
-    const int key_len =
-        snprintf(key, sizeof key, "account%cb%cbench%cput-%016" PRIx64 "-%u-%" PRIu64, 0, 0, 0,
-                 committer->run, committer->index, committer->updates);
-    assert(key_len > 0);
-    assert((size_t)key_len < sizeof key);
-
-    rocksdb_writebatch_wi_set_save_point(batch);
-    if (!row_exists(committer->db, options, batch, CONTAINER_KEY, sizeof CONTAINER_KEY))
+    const struct key record = record_key(committer);
+    const struct key content = content_key(committer);
+    if (!row_exists(committer->db, options, batch, CONTAINER_KEY, sizeof CONTAINER_KEY - 1))
         fail("the container's row is missing");
-    if (row_exists(committer->db, options, batch, key, (size_t)key_len))
+    if (row_exists(committer->db, options, batch, record.bytes, record.len))
         fail("a new name exists already");
 
-    const size_t row_bytes = committer->settings->row_bytes;
-    const char *row = committer->payloads + committer->updates % PAYLOADS * row_bytes;
-    rocksdb_writebatch_wi_put(batch, key, (size_t)key_len, row, row_bytes);
+    const size_t payload_bytes = committer->settings->payload_bytes;
+    const char *payload = committer->payloads + committer->updates % PAYLOADS * payload_bytes;
+    rocksdb_writebatch_wi_set_save_point(batch);
+    rocksdb_writebatch_wi_put(batch, content.bytes, content.len, payload, payload_bytes);
+    rocksdb_writebatch_wi_put(batch, record.bytes, record.len, committer->record, RECORD_BYTES);
     committer->updates++;
+}
+
+/* What a committer writes beside the updates: how far its clock has come. */
+static void put_tick(struct committer *committer, rocksdb_writebatch_wi_t *batch)
+{
+    const char key[] = { 0, 'T', 0, 0, 0, (char)committer->index };
+    const uint64_t tick = committer->run + committer->updates;
+    rocksdb_writebatch_wi_put(batch, key, sizeof key, (const char *)&tick, sizeof tick);
 }
 
 static void *committer_run(void *arg)
 {
     struct committer *committer = arg;
     const struct settings *settings = committer->settings;
+    rocksdb_set_perf_level(rocksdb_disable); /* of this thread: the engine has it so, too */
     rocksdb_readoptions_t *read_options = rocksdb_readoptions_create();
     rocksdb_writeoptions_t *write_options = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(write_options, 1);
@@ -136,6 +209,7 @@ static void *committer_run(void *arg)
     while (begins_at_ns < committer->ends_at_ns) {
         for (unsigned i = 0; i < settings->outstanding / settings->committers; i++)
             update_one(committer, read_options, batch);
+        put_tick(committer, batch);
         char *error = NULL;
         rocksdb_write_writebatch_wi(committer->db, write_options, batch, &error);
         if (error != NULL)
@@ -159,7 +233,7 @@ static void *committer_run(void *arg)
 static void set_table_options(rocksdb_options_t *options)
 {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocksdb_cache_t *cache = rocksdb_cache_create_lru(64 * MIB);
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru(CACHE_BYTES);
     rocksdb_block_based_options_set_block_cache(table, cache);
     rocksdb_cache_destroy(cache); /* the table options hold their own reference */
     rocksdb_block_based_options_set_block_size(table, 8 * 1024);
@@ -168,11 +242,16 @@ static void set_table_options(rocksdb_options_t *options)
                                                   rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_index_type(
+        table, rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_partition_filters(table, 1);
+    rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_block_based_options_destroy(table);
 }
 
-/* Those settings of partition/rocksdb/engine_rocksdb.c that bear on speed. */
+/* The settings of partition/rocksdb/engine_rocksdb.c. */
 static rocksdb_options_t *options_new(void)
 {
     rocksdb_options_t *options = rocksdb_options_create();
@@ -187,6 +266,8 @@ static rocksdb_options_t *options_new(void)
     rocksdb_options_set_min_level_to_compress(options, 1);
     rocksdb_options_set_bytes_per_sync(options, MIB);
     rocksdb_options_set_max_open_files(options, 512);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_stats_persist_period_sec(options, 0);
     set_table_options(options);
     return options;
 }
@@ -201,16 +282,16 @@ static rocksdb_t *store_open(const char *dir)
     rocksdb_options_destroy(options);
 
     rocksdb_writeoptions_t *write_options = rocksdb_writeoptions_create();
-    rocksdb_put(db, write_options, CONTAINER_KEY, sizeof CONTAINER_KEY, "row", 3, &error);
+    rocksdb_put(db, write_options, CONTAINER_KEY, sizeof CONTAINER_KEY - 1, "row", 3, &error);
     if (error != NULL)
         fail("put: %s", error);
     rocksdb_writeoptions_destroy(write_options);
     return db;
 }
 
-static char *payloads_new(size_t row_bytes)
+static char *payloads_new(size_t payload_bytes)
 {
-    const size_t size_bytes = PAYLOADS * row_bytes;
+    const size_t size_bytes = PAYLOADS * payload_bytes + RECORD_BYTES;
     char *payloads = malloc(size_bytes);
     if (payloads == NULL)
         fail("no memory for payloads");
@@ -288,7 +369,7 @@ static void print_result(struct committer *committers, unsigned count, struct sp
 static void measure(const struct settings *settings)
 {
     rocksdb_t *db = store_open(settings->dir);
-    char *payloads = payloads_new(settings->row_bytes);
+    char *payloads = payloads_new(settings->payload_bytes);
     struct committer committers[COMMITTERS_MAX] = { 0 };
     pthread_t threads[COMMITTERS_MAX];
 
@@ -299,6 +380,7 @@ static void measure(const struct settings *settings)
             .settings = settings,
             .db = db,
             .payloads = payloads,
+            .record = payloads + PAYLOADS * settings->payload_bytes,
             .index = i,
             .run = begins_at_ns,
             .ends_at_ns = begins_at_ns + settings->seconds * UINT64_C(1000000000),
@@ -333,14 +415,14 @@ static unsigned long number_of(const char *text, unsigned long max)
 int main(int argc, char **argv)
 {
     struct settings settings = {
-        .outstanding = 32, .committers = 1, .seconds = 5, .row_bytes = 1280
+        .outstanding = 32, .committers = 1, .seconds = 5, .payload_bytes = 1024
     };
     static const struct option options[] = {
         { "dir", required_argument, NULL, 'd' },
         { "outstanding", required_argument, NULL, 'o' },
         { "committers", required_argument, NULL, 'c' },
         { "seconds", required_argument, NULL, 's' },
-        { "row-bytes", required_argument, NULL, 'r' },
+        { "payload-bytes", required_argument, NULL, 'p' },
         { NULL, 0, NULL, 0 },
     };
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -352,14 +434,14 @@ int main(int argc, char **argv)
             settings.committers = (unsigned)number_of(optarg, COMMITTERS_MAX);
         else if (option == 's')
             settings.seconds = (unsigned)number_of(optarg, 3600);
-        else if (option == 'r')
-            settings.row_bytes = number_of(optarg, ROW_BYTES_MAX);
+        else if (option == 'p')
+            settings.payload_bytes = number_of(optarg, PAYLOAD_BYTES_MAX);
         else
             return 2;
     }
     if (settings.dir == NULL || optind != argc || settings.outstanding < settings.committers)
         fail("usage: bare_engine --dir DIR [--outstanding N] [--committers N] [--seconds N] "
-             "[--row-bytes N]");
+             "[--payload-bytes N]");
     measure(&settings);
     return 0;
 }

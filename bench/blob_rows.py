@@ -190,5 +190,5 @@ def rows(_):
         Row("list", "List Blobs", [LIST], for_both(LIST, list_blobs)),
         Row("snapshot", "Snapshot Blob", [SNAPSHOT], for_both(SNAPSHOT, snapshot)),
         Row("copy", "Copy Blob of 1 GiB", [COPY], for_both(COPY, copy, public=True)),
-        Row("lease", "Lease Blob", [LEASE], for_both(LEASE, lease)),
+        Row("lease", "Lease Blob", [LEASE], for_both(LEASE, lease), quick=True),
     ]

@@ -7,11 +7,9 @@ compared with one of few, and ranges in a row with dd.
 """
 
 import dataclasses
-import os
 import random
-import statistics
-import time
 
+import bursts
 import load
 import sas
 import transfer
@@ -98,18 +96,19 @@ def measure_large(work, plan):
         ], lets=[("file", "number", ranges, 0, 1, 0),
                  ("first", "number", 1, ranges, LARGE_BYTES, 0),
                  ("last", "first", 1, 0, 1, LARGE_BYTES - 1)])
-        written, copied = [], []
-        # In turn, so that both meet the disk in the same mood.
-        for turn in range(plan.large_rounds):
-            copied += transfer.copies(source, work / "copy", 1)
-            create_file(server, f"large-{turn}", GIB)
-            os.sync()
+
+        def write():
+            name = f"large-{cycle.number // ranges}"
+            create_file(server, name, GIB)
+            load.settle(server)
             sample, _ = load.observe(server, lambda: cycle.run(cycles=ranges))
             sample.value *= LARGE_BYTES / MIB
-            written.append(sample)
-        LARGE.add("Zaffre", written)
-        LARGE.add("dd", copied)
-        transfer.download(server, "large-0", source, compare=True)
+            transfer.download(server, name, source, compare=True)
+            server.demand(202, "DELETE", sas.target(f"{SHARE}/{name}"))
+            return sample
+
+        LARGE.add_pairs("dd", *transfer.in_turn(
+            write, lambda: transfer.copy(server, source, work / "copy"), plan.large_rounds))
 
 
 # --- many files ---
@@ -151,9 +150,8 @@ class Size:
         create_share(server, self.share)
         for index in range((self.files - 1) // DIRECTORY + 1):
             server.demand(201, "PUT", sas.target(f"{self.share}/d{index:02}", "restype=directory"))
-        Cycle(server, "fill", CONNECTIONS, [
+        Cycle(server, "fill", 2 * CONNECTIONS, [
             creation(self.path(), FILE_BYTES),
-            put_range(self.path(), pieces_file(server, "fill", FILE_BYTES, 64)),
         ], lets=self.lets("number")).run(cycles=self.files)
 
     def measure(self, server, plan):
@@ -180,28 +178,9 @@ class Size:
             Step("DELETE", sas.target(name), 202),
         ], lets=self.lets("random"))
 
-        def burst():
-            return [load.observe(server, lambda cycle=cycle: cycle.run(cycles=BURST))[0]
-                    for cycle in (make, remove)]
-
-        burst()
-        pairs = []
-
-        def one_round(_):
-            others = load.Others()
-            before_sec = server.cpu_sec()
-            ends_at = time.perf_counter() + plan.seconds
-            bursts = [burst()]
-            while time.perf_counter() < ends_at:
-                bursts.append(burst())
-            part = others.part(server.cpu_sec() - before_sec)
-            pairs.append([merged(samples, part) for samples in zip(*bursts)])
-            return pairs[-1][0]
-
-        chosen = load.rounds(plan, one_round)
-        pairs = [pair for pair in pairs if any(pair[0] is sample for sample in chosen)]
-        self.create.add(server.name, [made for made, _ in pairs])
-        self.delete.add(server.name, [removed for _, removed in pairs])
+        samples = bursts.made_and_removed(server, plan, make, remove, BURST)
+        self.create.add(server.name, samples["make"])
+        self.delete.add(server.name, samples["remove"])
 
     def measure_snapshot(self, server, plan):
         samples = Cycle(server, "snapshot", 1, [
@@ -209,17 +188,6 @@ class Size:
         ]).samples(plan, cycles=SNAPSHOTS)
         self.snapshot.add(server.name, [
             Sample(**{**vars(sample), "value": sample.p50_us / 1000}) for sample in samples])
-
-
-def merged(samples, others):
-    """One sample of bursts of equal size: the rate of all together, the middle of the rest."""
-    def middle(field):
-        return statistics.median(getattr(sample, field) for sample in samples)
-
-    return Sample(value=statistics.harmonic_mean([sample.value for sample in samples]),
-                  p50_us=middle("p50_us"), p99_us=middle("p99_us"),
-                  cpu_us=statistics.mean(sample.cpu_us for sample in samples),
-                  rss_bytes=samples[-1].rss_bytes, others=others)
 
 
 def size_of(files, few):

@@ -6,7 +6,13 @@
  * uses its pop receipt.  Every answer is checked; the first wrong one ends the run.
  *
  *   load --port PORT [--connections 32] [--threads 2] [--seconds N] [--cycles N] [--first N]
- *        [--save FILE] SCRIPT
+ *        [--rate N] [--save FILE] SCRIPT
+ *
+ * Without a rate a connection begins its next cycle when the last one is answered.  With --rate
+ * the connections together begin N cycles a second, each at times of its own that are fixed before
+ * the first.  A cycle that has to wait for the one before it counts from the time it was due, so
+ * that a server that stops for a while is seen by all that would have asked it meanwhile; one that
+ * this program begins late by itself counts from when it began.
  *
  * It ends after the cycles or the seconds, whichever comes first; a cycle once begun is finished.
  * Cycles are numbered from --first over all connections.  The requests a script has `once` are
@@ -38,6 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "durations.h"
 #include "load_script.h"
 
 enum {
@@ -46,7 +53,7 @@ enum {
     EVENTS_MAX = 64,
     RECEIVE_BYTES = 64 * 1024,
     ANSWER_BYTES_MAX = 64 * 1024 * 1024,
-    ANSWER_MS_MAX = 120 * 1000, /* no answer on any connection for so long is a failure */
+    ANSWER_SEC_MAX = 120, /* no answer on any connection for so long is a failure */
 };
 
 struct settings {
@@ -56,15 +63,9 @@ struct settings {
     uint64_t time_ns; /* 0: until the cycles are done */
     uint64_t cycles;  /* 0: until the time is over */
     uint64_t first;
+    uint64_t interval_ns; /* between two cycles of a connection; 0: none waits */
     const char *script;
     const char *save; /* NULL: nothing is written */
-};
-
-/* Durations in microseconds. */
-struct durations {
-    uint32_t *us;
-    size_t count;
-    size_t capacity;
 };
 
 struct connection {
@@ -74,6 +75,8 @@ struct connection {
     unsigned step;
     unsigned turn; /* of a request made several times */
     uint64_t cycle_began_at_ns;
+    uint64_t due_at_ns; /* with a rate: when the next cycle is to begin */
+    bool waits_to_begin;
 
     struct request request;
     size_t sent; /* of head and body together */
@@ -97,7 +100,7 @@ struct thread {
     /* owner thread only, until it has ended */
     int epoll_fd;
     bool measures; /* whether the requests made once are done */
-    unsigned busy; /* connections with a request under way */
+    unsigned busy; /* connections with a request under way, or with cycles to come */
     uint64_t began_at_ns;
     uint64_t ended_at_ns;
     uint64_t received_bytes;
@@ -110,17 +113,6 @@ static uint64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void durations_add(struct durations *durations, uint64_t ns)
-{
-    if (durations->count == durations->capacity) {
-        durations->capacity = durations->capacity == 0 ? 4096 : 2 * durations->capacity;
-        durations->us = realloc(durations->us, durations->capacity * sizeof *durations->us);
-        if (durations->us == NULL)
-            load_fail("no memory for the durations");
-    }
-    durations->us[durations->count++] = (uint32_t)(ns / 1000);
 }
 
 /* --- sending --- */
@@ -209,7 +201,8 @@ static bool cycle_take(struct thread *thread, uint64_t *number)
     return false;
 }
 
-static void connection_begin_cycle(struct thread *thread, struct connection *connection)
+static void connection_begin_cycle(struct thread *thread, struct connection *connection,
+                                   uint64_t began_at_ns)
 {
     uint64_t number = 0;
     if (thread->measures && !cycle_take(thread, &number)) {
@@ -225,8 +218,42 @@ static void connection_begin_cycle(struct thread *thread, struct connection *con
         thread->busy--;
         return;
     }
-    connection->cycle_began_at_ns = now_ns();
+    connection->cycle_began_at_ns = began_at_ns;
     connection_request(thread, connection);
+}
+
+/* Begin the next cycle, or with a rate wait until it is due. */
+static void connection_go_on(struct thread *thread, struct connection *connection)
+{
+    const uint64_t now = now_ns();
+    if (!thread->measures || thread->settings->interval_ns == 0) {
+        connection_begin_cycle(thread, connection, now);
+        return;
+    }
+    connection->waits_to_begin = connection->due_at_ns > now;
+    if (!connection->waits_to_begin) {
+        const uint64_t due_at_ns = connection->due_at_ns;
+        connection->due_at_ns += thread->settings->interval_ns;
+        connection_begin_cycle(thread, connection, due_at_ns);
+    }
+}
+
+/* Begin the cycles that have become due.  Returns when the next one is, or 0. */
+static uint64_t begin_due_cycles(struct thread *thread)
+{
+    uint64_t next_at_ns = 0;
+    for (unsigned i = 0; i < thread->connection_count; i++) {
+        struct connection *connection = &thread->connections[i];
+        const uint64_t now = now_ns();
+        if (connection->waits_to_begin && connection->due_at_ns <= now) {
+            connection->waits_to_begin = false;
+            connection->due_at_ns += thread->settings->interval_ns;
+            connection_begin_cycle(thread, connection, now);
+        }
+        if (connection->waits_to_begin && (next_at_ns == 0 || connection->due_at_ns < next_at_ns))
+            next_at_ns = connection->due_at_ns;
+    }
+    return next_at_ns;
 }
 
 /* A request is answered: make the next one. */
@@ -242,7 +269,7 @@ static void connection_next(struct thread *thread, struct connection *connection
         durations_add(&thread->cycles, now_ns() - connection->cycle_began_at_ns);
         if (thread->settings->save != NULL)
             script_save(thread->script, &connection->values, &thread->saved);
-        connection_begin_cycle(thread, connection);
+        connection_go_on(thread, connection);
     } else {
         thread->busy--;
     }
@@ -367,20 +394,43 @@ static void connection_receive(struct thread *thread, struct connection *connect
 
 /* --- threads --- */
 
+/* Wait for answers, or until the instant `until_ns`, which may be 0. */
+static int thread_wait(const struct thread *thread, struct epoll_event *events, uint64_t until_ns)
+{
+    struct timespec timeout = { .tv_sec = ANSWER_SEC_MAX };
+    if (until_ns != 0) {
+        const uint64_t now = now_ns();
+        const uint64_t wait_ns = until_ns > now ? until_ns - now : 0;
+        timeout = (struct timespec){ .tv_sec = (time_t)(wait_ns / 1000000000u),
+                                     .tv_nsec = (long)(wait_ns % 1000000000u) };
+    }
+    const int count = epoll_pwait2(thread->epoll_fd, events, EVENTS_MAX, &timeout, NULL);
+    if (count == 0 && until_ns == 0)
+        load_fail("no answer in %d s", ANSWER_SEC_MAX);
+    if (count < 0 && errno != EINTR)
+        load_fail("epoll_pwait2: %s", strerror(errno));
+    return count;
+}
+
 static void thread_phase(struct thread *thread)
 {
     thread->began_at_ns = now_ns();
     thread->busy = thread->connection_count;
-    for (unsigned i = 0; i < thread->connection_count; i++)
-        connection_begin_cycle(thread, &thread->connections[i]);
+    for (unsigned i = 0; i < thread->connection_count; i++) {
+        struct connection *connection = &thread->connections[i];
+        /* The first cycles are spread over the time between two. */
+        connection->due_at_ns = thread->began_at_ns + thread->settings->interval_ns *
+                                                          connection->values.connection /
+                                                          thread->settings->connections;
+        connection_go_on(thread, connection);
+    }
 
     struct epoll_event events[EVENTS_MAX];
-    while (thread->busy > 0) {
-        const int count = epoll_wait(thread->epoll_fd, events, EVENTS_MAX, ANSWER_MS_MAX);
-        if (count == 0)
-            load_fail("no answer in %d s", ANSWER_MS_MAX / 1000);
-        if (count < 0 && errno != EINTR)
-            load_fail("epoll_wait: %s", strerror(errno));
+    for (;;) {
+        const uint64_t next_at_ns = begin_due_cycles(thread);
+        if (thread->busy == 0)
+            break;
+        const int count = thread_wait(thread, events, next_at_ns);
         for (int i = 0; i < count; i++) {
             struct connection *connection = events[i].data.ptr;
             if ((events[i].events & EPOLLOUT) != 0)
@@ -430,21 +480,6 @@ static int connect_to(uint16_t port)
 
 /* --- results --- */
 
-static int compare_us(const void *a, const void *b)
-{
-    const uint32_t left = *(const uint32_t *)a;
-    const uint32_t right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
-static void durations_move(struct durations *to, struct durations *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        durations_add(to, (uint64_t)from->us[i] * 1000);
-    free(from->us);
-    *from = (struct durations){ 0 };
-}
-
 static void print_result(struct thread *threads, const struct settings *settings, uint64_t next)
 {
     struct thread *all = &threads[0];
@@ -456,10 +491,10 @@ static void print_result(struct thread *threads, const struct settings *settings
         if (threads[i].ended_at_ns > all->ended_at_ns)
             all->ended_at_ns = threads[i].ended_at_ns;
     }
-    const struct durations *cycles = &all->cycles;
+    struct durations *cycles = &all->cycles;
     if (cycles->count == 0)
         load_fail("no cycle was begun in time");
-    qsort(cycles->us, cycles->count, sizeof *cycles->us, compare_us);
+    durations_sort(cycles);
     printf("{\"requests\":%zu,\"duration_us\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"p50_us\":%" PRIu32
            ",\"p99_us\":%" PRIu32 ",\"next\":%" PRIu64 "}\n",
            cycles->count, (all->ended_at_ns - all->began_at_ns) / 1000, all->received_bytes,
@@ -543,6 +578,7 @@ static double seconds_of(const char *text)
 int main(int argc, char **argv)
 {
     struct settings settings = { .connections = 32, .threads = 2 };
+    uint64_t rate = 0;
     static const struct option options[] = {
         { "port", required_argument, NULL, 'p' },
         { "connections", required_argument, NULL, 'c' },
@@ -550,6 +586,7 @@ int main(int argc, char **argv)
         { "seconds", required_argument, NULL, 's' },
         { "cycles", required_argument, NULL, 'n' },
         { "first", required_argument, NULL, 'f' },
+        { "rate", required_argument, NULL, 'r' },
         { "save", required_argument, NULL, 'o' },
         { NULL, 0, NULL, 0 },
     };
@@ -566,6 +603,8 @@ int main(int argc, char **argv)
             settings.cycles = number_of(optarg, UINT64_MAX / 2);
         else if (option == 'f')
             settings.first = number_of(optarg, UINT64_MAX / 2);
+        else if (option == 'r')
+            rate = number_of(optarg, 1000 * 1000);
         else if (option == 'o')
             settings.save = optarg;
         else
@@ -576,7 +615,9 @@ int main(int argc, char **argv)
     if (optind + 1 != argc || settings.port == 0 || settings.threads == 0 ||
         (settings.time_ns == 0 && settings.cycles == 0))
         load_fail("usage: load --port PORT [--connections N] [--threads N] [--seconds N] "
-                  "[--cycles N] [--first N] [--save FILE] SCRIPT");
+                  "[--cycles N] [--first N] [--rate N] [--save FILE] SCRIPT");
+    if (rate > 0)
+        settings.interval_ns = UINT64_C(1000000000) * settings.connections / rate;
     settings.script = argv[optind];
     measure(&settings);
     return 0;

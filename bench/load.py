@@ -16,6 +16,7 @@ WRK_THREADS = 2
 PAYLOADS = 64  # different ones, so that neighbours in a block do not compress each other away
 ERRORS = ("connect", "read", "write", "status", "timeout", "unexpected")
 READ_BACK = 25  # blobs compared byte for byte after a round
+SETTLE_TRIES = 100  # tenths of a second to wait for a server's work in the background
 
 
 def payloads_of(size_bytes):
@@ -69,12 +70,32 @@ def own_cpu_sec():
 
 def rounds(plan, measure):
     """Samples of `measure(turn)`: the least disturbed ones, when some had to be repeated."""
-    samples = []
+    return rounds_of_several(plan, lambda turn: (measure(turn),))[0]
+
+
+def rounds_of_several(plan, measure):
+    """The same where `measure(turn)` gives several samples: a list for each, whose n-th belong
+    together."""
+    turns = []
     quiet_count = 0
-    while quiet_count < plan.rounds and len(samples) < plan.rounds + plan.repeats:
-        samples.append(measure(len(samples) + 1))
-        quiet_count += samples[-1].others <= OTHERS_MAX
-    return sorted(samples, key=lambda sample: sample.others)[:plan.rounds]
+    while quiet_count < plan.rounds and len(turns) < plan.rounds + plan.repeats:
+        turns.append(measure(len(turns) + 1))
+        quiet_count += disturbance(turns[-1]) <= OTHERS_MAX
+    return list(zip(*sorted(turns, key=disturbance)[:plan.rounds]))
+
+
+def disturbance(samples):
+    return max(sample.others or 0.0 for sample in samples)
+
+
+def settle(server=None):
+    """Wait until nothing is left to be written, and the server does nothing by itself."""
+    os.sync()
+    for _ in range(SETTLE_TRIES):
+        before_sec = server.cpu_sec() if server else 0.0
+        time.sleep(0.1)
+        if not server or server.cpu_sec() - before_sec <= 0.01:
+            return
 
 
 def observe(server, run):
@@ -102,77 +123,126 @@ def timed(server, script, connections, seconds, arguments):
     return observe(server, lambda: wrk(server, script, connections, seconds, arguments))
 
 
-def get(server, size_bytes, count, connections, plan):
-    """GETs of `count` blobs by SAS; returns one sample per round of the plan."""
-    payloads = payloads_of(size_bytes)
-    prefix = f"get-{size_bytes}-"
-    server.store([f"{prefix}{index}" for index in range(count)], payloads)
-    arguments = [f"/{sas.ACCOUNT}/{sas.CONTAINER}/{prefix}", sas.account_sas(), count]
+# --- loads: made and warmed up, then asked for a sample per round ---
 
-    def one_round(_):
-        sample, summary = timed(server, "get.lua", connections, plan.seconds, arguments)
-        if summary["bytes"] < summary["requests"] * size_bytes:
-            raise BenchError(f"{server.name}: {summary['requests']} GETs of {size_bytes} bytes "
-                             f"brought only {summary['bytes']} bytes")
+class Gets:
+    """GETs of `count` blobs by SAS."""
+
+    def __init__(self, server, size_bytes, count, connections, plan):
+        self.server = server
+        self.size_bytes = size_bytes
+        self.count = count
+        self.connections = connections
+        self.seconds = plan.seconds
+        self.payloads = payloads_of(size_bytes)
+        self.prefix = f"get-{size_bytes}-"
+        self.arguments = [sas.blob_path(self.prefix), sas.account_sas(), count]
+        server.store([f"{self.prefix}{index}" for index in range(count)], self.payloads)
+        wrk(server, "get.lua", connections, plan.warm_up_sec, self.arguments, strict_status=200)
+
+    def round(self, _):
+        sample, summary = timed(self.server, "get.lua", self.connections, self.seconds,
+                                self.arguments)
+        if summary["bytes"] < summary["requests"] * self.size_bytes:
+            raise BenchError(f"{self.server.name}: {summary['requests']} GETs of "
+                             f"{self.size_bytes} bytes brought only {summary['bytes']} bytes")
         return sample
 
-    wrk(server, "get.lua", connections, plan.warm_up_sec, arguments, strict_status=200)
-    samples = rounds(plan, one_round)
-    for index in range(0, count, max(1, count // READ_BACK)):
-        server.expect(f"{prefix}{index}", payloads[index % PAYLOADS])
-    return samples
+    def check(self):
+        """Compare some of the blobs byte for byte."""
+        for index in range(0, self.count, max(1, self.count // READ_BACK)):
+            self.server.expect(f"{self.prefix}{index}", self.payloads[index % PAYLOADS])
 
 
-def put(server, size_bytes, connections, plan):
-    """Puts of new names by SAS; returns one sample per round of the plan."""
-    payloads = payloads_of(size_bytes)
-    file = server.directory.parent / "payloads"
-    file.write_bytes(b"".join(payloads))
+class Puts:
+    """Puts of new names by SAS."""
 
-    def prefix_of(turn):
-        return f"put-{size_bytes}-{connections}-{turn}-"
+    def __init__(self, server, size_bytes, connections, plan):
+        self.server = server
+        self.size_bytes = size_bytes
+        self.connections = connections
+        self.seconds = plan.seconds
+        self.payloads = payloads_of(size_bytes)
+        self.file = server.directory.parent / "payloads"
+        self.file.write_bytes(b"".join(self.payloads))
+        summary = wrk(server, "put.lua", connections, plan.warm_up_sec, self.arguments(0),
+                      strict_status=201)
+        self.expect_stored(0, summary["least"])
 
-    def arguments_of(turn):
-        return [f"/{sas.ACCOUNT}/{sas.CONTAINER}/{prefix_of(turn)}", sas.account_sas(), file,
-                size_bytes]
+    def prefix(self, turn):
+        return f"put-{self.size_bytes}-{self.connections}-{turn}-"
 
-    def one_round(turn):
-        sample, summary = timed(server, "put.lua", connections, plan.seconds, arguments_of(turn))
-        expect_stored(server, prefix_of(turn), summary["requests"], payloads)
+    def arguments(self, turn):
+        return [sas.blob_path(self.prefix(turn)), sas.account_sas(), self.file, self.size_bytes]
+
+    def round(self, turn):
+        sample, summary = timed(self.server, "put.lua", self.connections, self.seconds,
+                                self.arguments(turn))
+        self.expect_stored(turn, summary["least"])
         return sample
 
-    summary = wrk(server, "put.lua", connections, plan.warm_up_sec, arguments_of(0),
-                  strict_status=201)
-    expect_stored(server, prefix_of(0), summary["requests"], payloads)
-    return rounds(plan, one_round)
+    def check(self):
+        """Every round has been checked."""
+
+    def expect_stored(self, turn, least):
+        """Compare some of what a run of put.lua stored; every thread has made `least` requests.
+
+        wrk makes the first request of one only to look at it, and the last may be unanswered.
+        """
+        sure = max(2, least - self.connections)
+        for number in range(1, sure, max(1, sure // READ_BACK)):
+            for thread in range(WRK_THREADS):
+                self.server.expect(f"{self.prefix(turn)}{thread}-{number}",
+                                   self.payloads[number % PAYLOADS])
 
 
-def expect_stored(server, prefix, requests, payloads):
-    """Compare some of what a run of put.lua stored.
+class BareEngine:
+    """Synced groups of RocksDB writes with no server around them."""
 
-    Its threads do not get equal shares, and wrk makes the first request of one only to look at it.
-    """
-    sure = max(2, requests // WRK_THREADS // 2)
-    for number in range(1, sure, max(1, sure // READ_BACK)):
-        for thread in range(WRK_THREADS):
-            server.expect(f"{prefix}{thread}-{number}", payloads[number % PAYLOADS])
+    def __init__(self, binary, directory, outstanding, plan):
+        self.command = [binary, "--dir", directory, "--outstanding", str(outstanding), "--seconds"]
+        self.seconds = plan.seconds
+        self.run(plan.warm_up_sec)
 
-
-def bare_engine(binary, directory, outstanding, plan):
-    """Synced groups of RocksDB writes with no server around them; the first run warms up."""
-
-    def one_round(_, seconds=plan.seconds):
+    def run(self, seconds):
         others = Others()
-        done = subprocess.run([binary, "--dir", directory, "--outstanding", str(outstanding),
-                               "--seconds", str(seconds)],
-                              stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([*self.command, str(seconds)], stdout=subprocess.PIPE, text=True,
+                              check=False)
         if done.returncode:
-            raise BenchError(f"{binary} exited with {done.returncode}")
+            raise BenchError(f"{self.command[0]} exited with {done.returncode}")
         result = json.loads(done.stdout)
         return Sample(value=result["updates_per_sec"], p50_us=result["p50_us"],
                       p99_us=result["p99_us"], cpu_us=result["cpu_us"],
                       rss_bytes=result["rss_bytes"], written_bytes=result["written_bytes"],
                       others=others.part())
 
-    one_round(0, plan.warm_up_sec)
-    return rounds(plan, one_round)
+    def round(self, _):
+        return self.run(self.seconds)
+
+
+def samples_of(loading, plan):
+    samples = rounds(plan, loading.round)
+    loading.check()
+    return samples
+
+
+def pairs_of(ours, theirs, plan):
+    """Rounds of two loads in turn, each from a quiet machine; returns the samples of both."""
+
+    def one_pair(turn):
+        settle(ours.server)
+        sample = ours.round(turn)
+        settle(ours.server)
+        return sample, theirs.round(turn)
+
+    our_samples, their_samples = rounds_of_several(plan, one_pair)
+    ours.check()
+    return our_samples, their_samples
+
+
+def get(server, size_bytes, count, connections, plan):
+    return samples_of(Gets(server, size_bytes, count, connections, plan), plan)
+
+
+def put(server, size_bytes, connections, plan):
+    return samples_of(Puts(server, size_bytes, connections, plan), plan)

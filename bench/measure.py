@@ -7,6 +7,8 @@ import statistics
 # work for the server and the generator, counted among the others, is a few per cent.
 OTHERS_MAX = 0.1
 
+LESS_IS_BETTER = ("ms", "µs", "MiB")
+
 
 @dataclasses.dataclass
 class Sample:
@@ -59,15 +61,25 @@ class Goal:
 @dataclasses.dataclass
 class Workload:
     title: str
-    unit: str  # "ms" and "MiB" are better when less; "/s", "MiB/s" and the like when more
+    unit: str  # one of LESS_IS_BETTER; "/s", "MiB/s" and the like are better when more
     goals: list
     measures: dict = dataclasses.field(default_factory=dict)  # by program
+    pairs: dict = dataclasses.field(default_factory=dict)  # by program: [(our sample, theirs)]
     failures: dict = dataclasses.field(default_factory=dict)  # by program: why there is no measure
     absent: set = dataclasses.field(default_factory=set)  # programs that do not do this
     references: dict = dataclasses.field(default_factory=dict)  # measures of other workloads
 
     def add(self, program, samples):
         self.measures[program] = Measure(program, samples)
+
+    def add_pairs(self, program, ours, theirs):
+        """Rounds of Zaffre and of another program in turn: the n-th of each met the same machine.
+
+        Their ratio is the median of the ratios of the pairs.
+        """
+        self.add("Zaffre", ours)
+        self.add(program, theirs)
+        self.pairs[program] = list(zip(ours, theirs, strict=True))
 
     def fail(self, program, why):
         self.failures[program] = why
@@ -86,15 +98,18 @@ class Workload:
         ours, theirs = self.measures.get("Zaffre"), self.beside(beside)
         if ours is None or theirs is None:
             return None
-        if self.unit in ("ms", "MiB"):
-            return theirs.median / ours.median
-        return ours.median / theirs.median
+        if beside in self.pairs:
+            ratio = statistics.median(our.value / their.value
+                                      for our, their in self.pairs[beside])
+        else:
+            ratio = ours.median / theirs.median
+        return 1 / ratio if self.unit in LESS_IS_BETTER else ratio
 
     def met(self, goal):
         """True or False; None when the goal is only shown or could not be measured."""
         if goal.beside is None:
             ours = self.measures.get("Zaffre")
-            if ours is None:
+            if ours is None or (goal.at_most is None and goal.at_least is None):
                 return None
             return (goal.at_most is None or ours.median < goal.at_most) and \
                 (goal.at_least is None or ours.median >= goal.at_least)

@@ -7,12 +7,10 @@ import pathlib
 import platform
 import re
 
-from measure import OTHERS_MAX
+from measure import OTHERS_MAX, Goal
 from servers import BUILD, Azurite, Nginx, Zaffre, output_of
 
 MIB = 1 << 20
-BEGIN = "<!-- measured: begin (written by script/bench) -->"
-END = "<!-- measured: end -->"
 
 
 def unit_suffix(unit):
@@ -56,12 +54,19 @@ def without_repeats(rows, columns):
     return rows[:1] + [[""] * columns + row[columns:] for row in rows[1:]]
 
 
+def limit_text(goal, unit):
+    if goal.at_most is not None:
+        return f"< {goal.at_most:,g}{unit_suffix(unit)}"
+    if goal.at_least is not None:
+        return f"≥ {goal.at_least:,g}{unit_suffix(unit)}"
+    return ""
+
+
 def goal_row(workload, goal):
     ours = measured(workload, "Zaffre")
     verdict = {True: "met", False: "**missed**", None: ""}[workload.met(goal)]
     if goal.beside is None:
-        limit = f"≥ {goal.at_least:,g}" if goal.at_most is None else f"< {goal.at_most:,g}"
-        return [workload.title, ours, "", "", limit + unit_suffix(workload.unit), verdict]
+        return [workload.title, ours, "", "", limit_text(goal, workload.unit), verdict]
     theirs = measured(workload, goal.beside)
     ratio = workload.ratio(goal.beside)
     return [workload.title, ours, f"{goal.beside} {theirs}",
@@ -72,7 +77,8 @@ def goal_row(workload, goal):
 def ratios(workloads):
     rows = [["workload", "Zaffre", "beside", "ratio", "goal", ""]]
     for workload in workloads:
-        rows += without_repeats([goal_row(workload, goal) for goal in workload.goals], 2)
+        goals = workload.goals or [Goal()]
+        rows += without_repeats([goal_row(workload, goal) for goal in goals], 2)
     return table(rows)
 
 
@@ -157,11 +163,13 @@ def document(workloads, facts):
     return f"{facts}\n{disturbed(workloads)}\n{ratios(workloads)}\n\n{details(workloads)}\n"
 
 
-def write(path, text):
-    """Replace what lies between the two marks; the prose around them is written by hand."""
+def write(path, text, part="measured", command="script/bench"):
+    """Replace what lies between the marks of a part; the prose around them is written by hand."""
+    begin_mark = f"<!-- {part}: begin (written by {command}) -->"
+    end_mark = f"<!-- {part}: end -->"
     old = path.read_text()
-    head, begin, rest = old.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    head, begin, rest = old.partition(begin_mark)
+    _, end, tail = rest.partition(end_mark)
     if not begin or not end:
-        raise ValueError(f"{path} has lost its marks {BEGIN} and {END}")
-    path.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{tail}")
+        raise ValueError(f"{path} has lost its marks {begin_mark} and {end_mark}")
+    path.write_text(f"{head}{begin_mark}\n\n{text}\n{end_mark}{tail}")

@@ -12,6 +12,12 @@ VERSION = "2021-12-02"
 CONTAINER = "bench"
 
 
+def signed(fields, lines):
+    """The fields with the signature of these lines, as a query string."""
+    digest = hmac.new(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256).digest()
+    return urllib.parse.urlencode({**fields, "sig": base64.b64encode(digest).decode()})
+
+
 def account_sas():
     """A query string that allows everything in the account until 2099."""
     fields = {
@@ -25,9 +31,22 @@ def account_sas():
     # IP range, protocol and encryption scope are left empty.
     lines = [ACCOUNT, fields["sp"], fields["ss"], fields["srt"], "", fields["se"], "", "",
              fields["sv"], "", ""]
-    digest = hmac.new(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256).digest()
-    fields["sig"] = base64.b64encode(digest).decode()
-    return urllib.parse.urlencode(fields)
+    return signed(fields, lines)
+
+
+def blob_sas(name):
+    """A service SAS: a query string that allows to read and write one blob until 2099."""
+    fields = {
+        "sv": VERSION,
+        "sr": "b",
+        "sp": "rcw",
+        "se": "2099-01-01T00:00:00Z",
+    }
+    # Left empty: start, the id of a policy, IP range, protocol; then snapshot, encryption scope and
+    # the five headers of the answer.
+    lines = [fields["sp"], "", fields["se"], f"/blob/{ACCOUNT}/{CONTAINER}/{name}", "", "", "",
+             fields["sv"], fields["sr"], "", "", "", "", "", "", ""]
+    return signed(fields, lines)
 
 
 def target(path, query=""):

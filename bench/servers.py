@@ -7,6 +7,7 @@ import pwd
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 
@@ -51,6 +52,12 @@ def machine_busy_sec():
     return (sum(fields) - idle - waiting) / CLOCK_TICKS_PER_SEC
 
 
+def process_cpu_sec(pid):
+    """User and system time a process has used so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_PER_SEC
+
+
 class Server:
     """One program in a directory of its own.  Use it in a `with` statement: leaving stops it."""
 
@@ -67,6 +74,7 @@ class Server:
         self.directory = work / self.name.lower()
         self.service = service
         self.settings = settings
+        self.tls = "cert" in settings  # with a key: names of files, for those who can
         self.port = free_port()  # of the service
         self.process = None
         self.log = None
@@ -94,6 +102,10 @@ class Server:
         """Start on an empty directory; returns the seconds from exec to the first answer."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
+        return self.start_again()
+
+    def start_again(self):
+        """Start on what a former process left; the same."""
         self.log = open(self.directory.parent / f"{self.name.lower()}.log", "wb")
         self.prepare()
         command = [str(word) for word in self.command()]
@@ -131,15 +143,19 @@ class Server:
         return True
 
     def stop(self):
+        self.halt(signal.SIGTERM)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def halt(self, how):
+        """End the process by a signal, and leave what it has stored."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(how)
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
         self.log.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def log_text(self):
         return pathlib.Path(self.log.name).read_text(errors="replace")[-2000:]
@@ -147,9 +163,12 @@ class Server:
     # --- requests ---
 
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' * self.tls}://127.0.0.1:{self.port}"
 
     def connect(self):
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60,
+                                               context=ssl._create_unverified_context())
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def request(self, method, target, body=None, headers=None):
@@ -190,6 +209,10 @@ class Server:
             raise BenchError(f"{self.name}: blob {name} is not what was stored "
                              f"(status {status}, {len(body)} bytes)")
 
+    def expect_exists(self, name):
+        """Fail unless there is such a blob."""
+        self.demand(200, "GET", sas.blob_target(name))
+
     # --- observation ---
 
     def pids(self):
@@ -203,11 +226,7 @@ class Server:
 
     def cpu_sec(self):
         """User and system time used so far."""
-        ticks = 0
-        for pid in self.pids():
-            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / CLOCK_TICKS_PER_SEC
+        return sum(process_cpu_sec(pid) for pid in self.pids())
 
     def rss_bytes(self):
         return sum(int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
@@ -319,11 +338,19 @@ http {{
     {self.extra}
 {temporary}
     server {{
-        listen 127.0.0.1:{self.port};
+        listen 127.0.0.1:{self.port}{' ssl' * self.tls};
+        {self.tls_configuration()}
         root www;
     }}
 }}
 """
+
+    def tls_configuration(self):
+        if not self.tls:
+            return ""
+        # Its default is without the protocol that everybody speaks.
+        return (f"ssl_certificate {self.settings['cert']}; "
+                f"ssl_certificate_key {self.settings['key']}; ssl_protocols TLSv1.2 TLSv1.3;")
 
     def command(self):
         return ["nginx", "-p", self.directory, "-c", "nginx.conf", "-e", "stderr"]

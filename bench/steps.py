@@ -69,16 +69,21 @@ class Cycle:
             text += [first, *common, *rest]
         self.path.write_text("\n".join("\t".join(map(str, line)) for line in text) + "\n")
 
-    def run(self, seconds=0, cycles=0, save=None):
+    def command(self, seconds, cycles, *more):
+        words = [BINARY, "--port", self.server.port, "--connections", self.connections,
+                 "--seconds", seconds, "--cycles", cycles, "--first", self.number, *more, self.path]
+        return [str(word) for word in words]
+
+    def run(self, seconds=0, cycles=0, save=None, rate=None):
         """Go through the cycle for some seconds or so often; returns the generator's summary.
 
-        What the cycles keep of their answers can be saved in a file.
+        What the cycles keep of their answers can be saved in a file.  With a rate so many cycles
+        begin in a second, whatever the earlier ones take.
         """
-        command = [BINARY, "--port", self.server.port, "--connections", self.connections,
-                   "--seconds", seconds, "--cycles", cycles, "--first", self.number,
-                   *(("--save", save) if save else ()), self.path]
-        done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+        command = self.command(seconds, cycles, *(("--save", save) if save else ()),
+                               *(("--rate", rate) if rate else ()))
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              errors="replace", check=False)
         if done.returncode:
             raise BenchError(f"{self.path.stem} on {self.server.name}: {done.stderr.strip()}\n"
                              f"{self.server.log_text()}")

@@ -114,10 +114,10 @@ class Table:
 
     def __init__(self, few, many):
         self.batch = Workload(f"table: batches of {BATCH} inserts, {CONNECTIONS} connections",
-                              "entities/s", [Goal("Azurite", at_least=5)])
+                              "entities/s", [Goal("Azurite", at_least=10)])
         self.range = Workload(f"table: query of {RANGE:,} of {few:,} entities, {CONNECTIONS} "
                               "connections", "/s", [Goal("Azurite", at_least=10)])
-        self.few = size_of(few, Goal("Azurite", at_least=20), Goal("Azurite", at_least=10))
+        self.few = size_of(few, Goal("Azurite", at_least=40), Goal("Azurite", at_least=20))
         flat = Goal(f"at {few:,}", at_least=FLAT)
         self.many = size_of(many, flat, flat)
 
@@ -141,8 +141,10 @@ class Table:
         say(f"table of {self.few.entities:,} entities: {server.name}")
         loading = batch_cycle(server, "load", TABLE)
         loading.run(cycles=self.few.entities // BATCH)
-        self.range.add(server.name,
-                       range_cycle(server, "range", self.few.entities).samples(plan))
+        # By itself: a server may end a page early when it took long, on a machine others use too.
+        with guarded(server.name, self.range):
+            self.range.add(server.name,
+                           range_cycle(server, "range", self.few.entities).samples(plan))
         self.few.measure(server, plan)
         say(f"table, batches: {server.name}")
         self.batch.add(server.name, batch_cycle(server, "batch", BATCH_TABLE)
@@ -162,4 +164,4 @@ def create(server, table):
 def rows(plan):
     table = Table(*plan.entities)
     return [Row("table", "entities, in tables of growing size", table.workloads(),
-                table.measure)]
+                table.measure, quick=True)]

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+import load
 import sas
 from measure import Sample
 from servers import BenchError
@@ -114,35 +115,49 @@ def timed(server, move, source, *arguments):
                   rss_bytes=server.peak_rss_bytes())
 
 
-def uploads(server, source, rounds):
-    """Uploads, each to a name of its own and from a quiet disk."""
-    samples = []
-    for turn in range(rounds):
-        os.sync()
-        samples.append(timed(server, upload, source, f"large-{turn}"))
-    return samples
+def delete(server, name):
+    """Away with what was measured, so that the next round finds as much room as this one did."""
+    server.demand(202, "DELETE", sas.blob_target(name))
 
 
-def copies(source, target, rounds):
-    """Copies by dd, from a quiet disk."""
-    samples = []
-    for _ in range(rounds):
-        os.sync()
-        samples.append(Sample(value=os.path.getsize(source) / MIB / dd(source, target)))
-    return samples
+def copy(server, source, target):
+    """A copy by dd, while neither the disk nor the server has anything else to do."""
+    load.settle(server)
+    return Sample(value=os.path.getsize(source) / MIB / dd(source, target))
 
 
 def uploads_and_copies(server, source, target, rounds):
-    """Uploads and copies in turn, so that both meet the disk in the same mood."""
-    uploaded, copied = [], []
+    """Uploads and copies in turn, the other one first in every second turn.
+
+    Both write a file that is not there yet, beside the same few others: what a round has written
+    is deleted before the next.  Nothing waits to be written when a round begins.
+    """
+    def one_upload():
+        load.settle(server)
+        sample = timed(server, upload, source, "upload")
+        delete(server, "upload")
+        return sample
+
+    return in_turn(one_upload, lambda: copy(server, source, target), rounds)
+
+
+def in_turn(ours, theirs, rounds):
+    """Samples of both, of which the n-th belong together; who begins changes from turn to turn."""
+    pairs = []
     for turn in range(rounds):
-        copied += copies(source, target, 1)
-        os.sync()
-        uploaded.append(timed(server, upload, source, f"large-{turn}"))
-    return uploaded, copied
+        if turn % 2:
+            first = ours()
+            pairs.append((first, theirs()))
+        else:
+            first = theirs()
+            pairs.append((ours(), first))
+    return [list(samples) for samples in zip(*pairs)]
 
 
-def downloads(server, name, source, rounds):
-    """Downloads, after one that compares every byte."""
-    download(server, name, source, compare=True)
-    return [timed(server, download, source, name) for _ in range(rounds)]
+def downloads_in_turn(ours, theirs, name, source, rounds):
+    """Downloads of the same name from two servers, after one each that compares every byte."""
+    for server in (ours, theirs):
+        download(server, name, source, compare=True)
+        download(server, name, source)
+    return in_turn(lambda: timed(ours, download, source, name),
+                   lambda: timed(theirs, download, source, name), rounds)

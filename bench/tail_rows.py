@@ -1,0 +1,77 @@
+"""The rows of the slowest small requests while the server has heavy work to do."""
+
+import load
+import tails
+import transfer
+from measure import Goal, Workload
+from rows import GIB, KIB, Row, guarded, say
+from servers import Zaffre
+
+MS_MAX = 5
+SLOW_CLIENTS = 100
+PUT_BYTES = 8 * KIB  # the most that travels inside the metadata: as much for RocksDB as can be
+PUT_RATE = 4000  # in a second: a write buffer each second, a compaction every few
+SMALL, LARGE = 40_000, 20_000  # blobs of a container that is deleted
+
+PROBE = f"{tails.RATE:,}/s on {tails.CONNECTIONS} connections"
+
+
+def workload(kind, meanwhile, goal):
+    return Workload(f"p99 of {kind} 1 KiB, {PROBE}, {meanwhile}", "ms", [goal] if goal else [])
+
+
+GET_ALONE = workload("GET", "alone", Goal(at_most=MS_MAX))
+GET_UPLOAD = workload("GET", "while 1 GiB is uploaded", Goal(at_most=MS_MAX))
+GET_COMPACTION = workload("GET", f"while {PUT_RATE:,} PUTs of 8 KiB/s are compacted",
+                          Goal(at_most=MS_MAX))
+GET_RECLAIM = workload("GET", f"while {SMALL + LARGE:,} blobs are reclaimed", Goal(at_most=MS_MAX))
+GET_SLOW = workload("GET", f"while {SLOW_CLIENTS} clients send slowly", Goal(at_most=MS_MAX))
+PUT_ALONE = workload("PUT", "alone", None)
+PUT_SLOW = workload("PUT", f"while {SLOW_CLIENTS} clients send slowly",
+                    Goal("alone", at_least=0.5))
+WORKLOADS = [GET_ALONE, GET_UPLOAD, GET_COMPACTION, GET_RECLAIM, GET_SLOW, PUT_ALONE, PUT_SLOW]
+
+
+def measure(work, plan):
+    source = transfer.source_in(work, GIB)
+    with guarded("Zaffre", *WORKLOADS), Zaffre(work) as server:
+        server.create_container()
+        probe = tails.Probe(server)
+        with tails.uploads(server, source):
+            measure_one(GET_UPLOAD, probe.read, plan)
+        if plan.essential:
+            return
+        load.settle(server)
+        measure_one(GET_ALONE, probe.read, plan)
+        measure_one(PUT_ALONE, probe.write, plan)
+        with tails.slow_bodies(server, SLOW_CLIENTS):
+            measure_one(GET_SLOW, probe.read, plan)
+            measure_one(PUT_SLOW, probe.write, plan)
+        with tails.puts(server, PUT_BYTES, PUT_RATE) as puts:
+            measure_one(GET_COMPACTION, lambda seconds: probe.read(seconds, puts), plan)
+        measure_reclaim(server, probe, plan)
+    PUT_SLOW.compare("alone", PUT_ALONE)
+
+
+def measure_one(which, probe, plan):
+    say(which.title)
+    probe(1)
+    which.add("Zaffre", load.rounds(plan, lambda _: probe(plan.tail_sec)))
+
+
+def measure_reclaim(server, probe, plan):
+    say(GET_RECLAIM.title)
+    waste = tails.Waste(server, SMALL, LARGE)
+
+    def one_round(_):
+        waste.fill()
+        waste.delete()
+        return probe.read(plan.tail_sec)
+
+    GET_RECLAIM.add("Zaffre", load.rounds(plan, one_round))
+
+
+def rows(plan):
+    return [Row("tail", "the slowest small requests beside uploads, compactions, reclaiming and "
+                "slow clients", [GET_UPLOAD] if plan.essential else WORKLOADS, measure,
+                quick=True)]
