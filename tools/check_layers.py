@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "stream": {"base"},
     "partition": {"base", "stream"},
     "service": {"base", "partition", "stream"},
+    "backup": {"base", "partition", "stream"},
     "frontend/http": {"base", "service"},
     "frontend/smb": {"base", "service"},
 }

@@ -5,7 +5,8 @@ Text:      tabs, trailing space, a missing last newline, lines over 100 columns
            in code, notes to oneself without an issue number, paths of somebody's
            machine.
 Sources:   a guard that does not follow the path, a first include that is not the
-           file's own header, platform #ifdefs outside base/os.
+           file's own header, platform #ifdefs outside base/os, a lock that is no
+           struct mutex of base/mutex.h, whose order is checked.
 Structure: a layer without README.md, a directory its layer's README.md does not
            name, a module without a unit test (or a reason below).
 
@@ -18,7 +19,16 @@ import sys
 
 # Modules without tests/unit/**/test_<module>.c, and what tests them instead.
 TESTED_ELSEWHERE = {
+    "src/backup_main.c": "tests/e2e/backup.test.mjs",
+    "src/backup/control.c": "tests/e2e/backup.test.mjs: it needs two processes",
+    "src/backup/control_client.c": "tests/e2e/backup.test.mjs: it needs two processes",
+    "src/backup/file_copy.c": "tests/e2e/backup.test.mjs",
+    "src/backup/store_copy.c": "tests/e2e/backup.test.mjs",
     "src/fsck_main.c": "tests/e2e/fsck.test.mjs",
+    "src/notify.c": "tests/wire/privileges.test.mjs",
+    "src/privileges.c": "tests/wire/privileges.test.mjs",
+    "src/partition/mend.c": "test_inspect.c, test_fsck.c",
+    "src/service/repair.c": "test_fsck.c, and those of queues and files",
     "src/partition/change.c": "every test in test_partition.c makes changes",
     "src/partition/memory/engine_memory.c": "test_engine.c runs on every engine",
     "src/partition/rocksdb/engine_rocksdb.c": "test_engine.c runs on every engine",
@@ -51,7 +61,7 @@ TESTED_ELSEWHERE = {
 
 TEXT_SUFFIXES = {".c", ".h", ".def", ".py", ".mjs", ".md", ".build", ".sh", ".txt", ""}
 CODE_SUFFIXES = {".c", ".h", ".py", ".build"}
-SKIPPED_DIRECTORIES = re.compile(r"^(\.git|build.*|data|node_modules|__pycache__)$")
+SKIPPED_DIRECTORIES = re.compile(r"^(\.git|build.*|data|node_modules|__pycache__|corpus)$")
 LINE_RULES = [
     (re.compile(r"\t"), "tab"),
     (re.compile(r"[ \r]+$"), "trailing space"),
@@ -59,6 +69,7 @@ LINE_RULES = [
     (re.compile(r"(?<![\w.<>-])/(work|home|root)/\w"), "path of one machine"),
 ]
 PLATFORM = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*__(linux__|APPLE__|FreeBSD__)")
+UNRANKED_LOCK = re.compile(r"\b(pthread_(mutex|cond|rwlock|spin)_?\w*|PTHREAD_MUTEX_\w+|mtx_t)\b")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+(\S+)', re.MULTILINE)
 
 
@@ -98,6 +109,10 @@ def source_complaints(root, name, text):
         for number, line in enumerate(text.split("\n"), 1):
             if PLATFORM.match(line):
                 yield f"{name}:{number}: platforms are told apart in base/os/, by the build"
+    if not inside.as_posix().startswith("base/mutex."):
+        for number, line in enumerate(text.split("\n"), 1):
+            if UNRANKED_LOCK.search(line):
+                yield f"{name}:{number}: a lock is a struct mutex, with a rank (base/mutex.h)"
 
 
 def directory_complaints(root):

@@ -206,9 +206,9 @@ FILE = {
         ("Put Range From URL", ["PutRangeFromUrl"], ""),
         ("List Ranges", ["ListRanges"], "also the difference to a snapshot"),
         ("Copy File", ["CopyFile"],
-         "finished when it is answered: within the server by sharing the content, from elsewhere "
-         "after it was fetched"),
-        ("Abort Copy File", ["AbortCopyFile"], "there is never a copy to abort"),
+         "from the file service of this server it is finished when it is answered, from other URLs "
+         "it is pending"),
+        ("Abort Copy File", ["AbortCopyFile"], ""),
         ("Rename File", ["RenameFile"], "within a share"),
         ("Delete File", ["DeleteFile"], ""),
         ("Lease File",
@@ -247,7 +247,8 @@ operation that is not there is answered with status 501, never with a made-up su
 """
 
 TAIL = """
-*SAS* says which permissions of a shared access signature suffice, any one of them;
+*SAS* says which permissions of a shared access signature suffice, any one of them (joined by
+*and*, all of them);
 *account* means that only a SAS of the account can have them, *account, share* that one of a file
 cannot, *key* that the account's key is needed, *anybody* that no credential is. Anonymous callers
 may use what is marked *public* when the container allows it.
@@ -279,7 +280,9 @@ may use what is marked *public* when the container allows it.
   is answered with status 404. A change of the wrong one is answered with 409.
 - A wrong lease id on a file is answered with status 412, as Azure has been seen to do it; the
   reference says 409.
-- A permission is not inherited: what is made without one has the permission of a new share's root.
+- A permission is inherited as Windows does it, when a directory or file is made; who makes it is
+  the system account, as with Azure's account key. Later changes of a directory's permission do not
+  reach what it holds: over REST nothing does that, and SMB clients walk the tree themselves.
 - List Ranges that would be longer than 16 MiB is answered with OutOfRangeInput: ask for a part.
 
 ## Not there
@@ -326,6 +329,8 @@ def requests_of(rows):
 def access_of(row):
     """Who may perform it."""
     permissions, flags = row[7], row[9]
+    if "OP_EVERY_LETTER" in flags:
+        permissions = " and ".join(permissions)
     if "OP_ANYBODY" in flags:
         return "anybody"
     if "OP_KEY_ONLY" in flags:
