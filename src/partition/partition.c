@@ -9,6 +9,7 @@
 #include "partition/change.h"
 #include "partition/committer.h"
 #include "partition/engine.h"
+#include "partition/hash.h"
 #include "partition/heap.h"
 #include "partition/inspect.h"
 #include "partition/memory/engine_memory.h"
@@ -153,7 +154,7 @@ static void assert_name(struct slice partition)
 static struct committer *committer_of(const struct partition_store *store, uint64_t hash)
 {
     assert(store->committer_count > 0);
-    return store->committers[(hash ^ (hash >> 32)) % store->committer_count];
+    return store->committers[hash_slot(hash, store->committer_count)];
 }
 
 void partition_update(struct partition_store *store, struct partition_update *update)

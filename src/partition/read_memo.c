@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/hash.h"
 #include "partition/heap.h"
 
 struct slot {
@@ -35,18 +36,10 @@ void read_memo_free(struct read_memo *memo)
     free(memo);
 }
 
-static uint64_t hash_add(uint64_t hash, struct slice bytes)
-{
-    for (size_t i = 0; i < bytes.len; i++)
-        hash = (hash ^ (uint8_t)bytes.data[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static size_t slot_of(const struct engine_key *key)
 {
-    const uint64_t hash =
-        hash_add(hash_add(UINT64_C(14695981039346656037), key->partition), key->key);
-    return (size_t)((hash ^ (hash >> 32)) % READ_MEMO_SLOTS);
+    return hash_slot(hash_add(hash_add(HASH_OF_NOTHING, key->partition), key->key),
+                     READ_MEMO_SLOTS);
 }
 
 static bool holds(const struct slot *slot, const struct engine_key *key)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mutex.h"
+#include "partition/hash.h"
 #include "partition/heap.h"
 #include "partition/physical_key.h"
 
@@ -60,7 +61,7 @@ void row_cache_free(struct row_cache *cache)
 
 static struct counter *counter_of(struct row_cache *cache, uint64_t partition_hash)
 {
-    return &cache->counters[(partition_hash ^ (partition_hash >> 32)) % COUNTERS];
+    return &cache->counters[hash_slot(partition_hash, COUNTERS)];
 }
 
 void row_cache_begin(struct row_cache *cache, uint64_t partition_hash)
@@ -75,10 +76,8 @@ void row_cache_end(struct row_cache *cache, uint64_t partition_hash)
 
 static struct slot *slot_of(struct row_cache *cache, const struct physical_key *key)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < key->len; i++)
-        hash = (hash ^ (uint8_t)key->bytes[i]) * UINT64_C(1099511628211);
-    return &cache->slots[(hash ^ (hash >> 32)) % ROW_CACHE_SLOTS];
+    const uint64_t hash = hash_add(HASH_OF_NOTHING, physical_key_slice(key));
+    return &cache->slots[hash_slot(hash, ROW_CACHE_SLOTS)];
 }
 
 static bool holds(const struct slot *slot, const struct physical_key *key, uint64_t stamp)

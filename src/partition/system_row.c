@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "base/log.h"
+#include "partition/hash.h"
 
 enum {
     EXTENT_KEY_BYTES = 1 + 8,
@@ -14,13 +15,9 @@ enum {
     MARK_KEY_BYTES_MAX = 1 + PARTITION_ID_BYTES_MAX,
 };
 
-/* FNV-1a. */
 uint64_t system_partition_hash(struct slice partition)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < partition.len; i++)
-        hash = (hash ^ (uint8_t)partition.data[i]) * UINT64_C(1099511628211);
-    return hash;
+    return hash_add(HASH_OF_NOTHING, partition);
 }
 
 struct system_key system_prefix(enum system_kind kind)

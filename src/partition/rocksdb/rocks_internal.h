@@ -76,6 +76,7 @@ enum rocks_log_use {
     ROCKS_LOG_CUT,
     ROCKS_LOG_LOOK,
 };
+MUST_CHECK enum err rocks__system_error(const char *doing, const char *path); /* what errno says */
 MUST_CHECK enum err rocks__check_log(const char *meta, enum rocks_log_use use, bool *torn);
 
 /* rocks_manifest.c: the same for the list of files; RocksDB does not open one that is torn */

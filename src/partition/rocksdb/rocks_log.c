@@ -38,7 +38,7 @@ struct log_files {
     size_t count;
 };
 
-static enum err system_error(const char *doing, const char *path)
+enum err rocks__system_error(const char *doing, const char *path)
 {
     const int code = errno;
     char text[128];
@@ -70,7 +70,7 @@ static enum err list_files(const char *meta, struct log_files *files)
 {
     DIR *dir = opendir(meta);
     if (dir == NULL)
-        return errno == ENOENT ? OK : system_error("opening", meta);
+        return errno == ENOENT ? OK : rocks__system_error("opening", meta);
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(dir);
@@ -82,7 +82,7 @@ static enum err list_files(const char *meta, struct log_files *files)
         files->numbers = heap_resize(files->numbers, files->count + 1, sizeof(*files->numbers));
         files->numbers[files->count++] = number;
     }
-    const enum err err = errno == 0 ? OK : system_error("listing", meta);
+    const enum err err = errno == 0 ? OK : rocks__system_error("listing", meta);
     closedir(dir);
     if (files->count > 0)
         qsort(files->numbers, files->count, sizeof(*files->numbers), compare_numbers);
@@ -96,7 +96,7 @@ static enum err cut_file(const char *path, int fd, const struct log_scan *scan)
              "and are cut off; nothing in them was acknowledged",
              path, scan->size_bytes - scan->whole_bytes);
     if (ftruncate(fd, (off_t)scan->whole_bytes) != 0 || fdatasync(fd) != 0)
-        return system_error("cutting", path);
+        return rocks__system_error("cutting", path);
     return OK;
 }
 
@@ -104,7 +104,7 @@ static enum err look_at_file(const char *path, enum rocks_log_use use, struct lo
 {
     const int fd = open(path, (use == ROCKS_LOG_CUT ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0)
-        return system_error("opening", path);
+        return rocks__system_error("opening", path);
     enum err err = log_scan_file(fd, path, scan);
     if (err == OK && scan->has_wrong_length)
         err = CORRUPT("%s: the record at %" PRIu64 " has a wrong length", path, scan->whole_bytes);
@@ -120,7 +120,7 @@ static enum err look_at_manifests(const char *meta)
     static const char prefix[] = "MANIFEST-";
     DIR *dir = opendir(meta);
     if (dir == NULL)
-        return errno == ENOENT ? OK : system_error("opening", meta);
+        return errno == ENOENT ? OK : rocks__system_error("opening", meta);
     enum err err = OK;
     const struct dirent *entry;
     while (err == OK && (entry = readdir(dir)) != NULL) {

@@ -31,14 +31,6 @@ enum edit_tag {
     EDIT_LOG_NUMBER = 2,
 };
 
-static enum err system_error(const char *doing, const char *path)
-{
-    const int code = errno;
-    char text[128];
-    log_error("store", "%s %s: %s", doing, path, strerror_r(code, text, sizeof(text)));
-    return ERR_IO;
-}
-
 static bool take_number(struct slice *from, uint64_t *number)
 {
     *number = 0;
@@ -90,7 +82,7 @@ static enum err cut_manifest(int fd, const char *path, enum rocks_log_use use,
              "cut off; nothing relies on them",
              path, scan->size_bytes - scan->whole_bytes);
     if (ftruncate(fd, (off_t)scan->whole_bytes) != 0 || fdatasync(fd) != 0)
-        return system_error("cutting", path);
+        return rocks__system_error("cutting", path);
     return OK;
 }
 
@@ -120,7 +112,7 @@ enum err rocks__check_manifest(const char *meta, enum rocks_log_use use)
         return OK; /* RocksDB says what is wrong, if anything is */
     const int fd = open(path, (use == ROCKS_LOG_CUT ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? OK : system_error("opening", path);
+        return errno == ENOENT ? OK : rocks__system_error("opening", path);
     struct log_scan scan;
     uint64_t log_number = 0;
     enum err err = log_scan_records(fd, path, note_log_number, &log_number, &scan);
