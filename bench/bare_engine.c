@@ -242,10 +242,9 @@ static void set_table_options(rocksdb_options_t *options)
                                                   rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
-    rocksdb_block_based_options_set_index_type(
-        table, rocksdb_block_based_table_index_type_two_level_index_search);
-    rocksdb_block_based_options_set_partition_filters(table, 1);
-    rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+    rocksdb_block_based_options_set_data_block_index_type(
+        table, rocksdb_block_based_table_data_block_index_type_binary_search_and_hash);
+    rocksdb_block_based_options_set_data_block_hash_ratio(table, 0.75);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_block_based_options_destroy(table);
