@@ -218,6 +218,7 @@ class Files:
             for size in self.sizes:
                 say(f"share of {size.files:,} files: {server.name}")
                 size.fill(server)
+                load.settle(server)
                 size.measure(server, plan.brief())
         for size in self.sizes[1:]:
             size.compare(self.sizes[0])

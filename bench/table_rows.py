@@ -7,6 +7,7 @@ bounds of the RowKey, as a query that should not read the whole table does.
 
 import dataclasses
 
+import load
 import sas
 from measure import Goal, Workload
 from rows import Row, guarded, say
@@ -96,6 +97,7 @@ class Size:
     insert: Workload
 
     def measure(self, server, plan):
+        load.settle(server)
         self.read.add(server.name,
                       read_cycle(server, f"read-{self.entities}", self.entities).samples(plan))
         self.insert.add(server.name,
