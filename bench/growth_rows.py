@@ -37,7 +37,7 @@ PUT_BLOB = ("x-ms-blob-type: BlockBlob",)
 def cache_mib():
     """The size of the cache that the server chooses by itself (--cacheSize)."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(1024, max(64, memory_bytes // 16 // MIB))
+    return max(64, memory_bytes // 8 // MIB)
 
 
 @dataclasses.dataclass

@@ -33,6 +33,7 @@
 #include "frontend/http/http_server.h"
 #include "frontend/http/tls_files.h"
 #include "fsck_main.h"
+#include "memory.h"
 #include "notify.h"
 #include "partition/partition.h"
 #include "privileges.h"
@@ -228,13 +229,11 @@ static void explain_location(const char *location, enum err err)
 /* Metadata that is not in the cache is read from files and unpacked, at several times the cost. */
 static uint64_t cache_bytes(const struct config *config)
 {
-    const uint64_t mib = 1024 * 1024;
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page_bytes = sysconf(_SC_PAGESIZE);
     if (config->cache_bytes > 0 || pages <= 0 || page_bytes <= 0)
         return config->cache_bytes;
-    const uint64_t share = (uint64_t)pages * (uint64_t)page_bytes / 16;
-    return share < 64 * mib ? 64 * mib : share > 1024 * mib ? 1024 * mib : share;
+    return memory_cache_bytes(memory_limit_bytes("", (uint64_t)pages * (uint64_t)page_bytes));
 }
 
 static enum err open_disk(struct program *program)
