@@ -288,6 +288,18 @@ enum err partition_get_often(struct partition_store *store, struct arena *arena,
     return err;
 }
 
+uint64_t partition_look(struct partition_store *store, struct slice partition)
+{
+    change_assert_outside();
+    return row_cache_stamp(store->cache, system_partition_hash(partition));
+}
+
+bool partition_look_is_latest(struct partition_store *store, struct slice partition, uint64_t look)
+{
+    change_assert_outside();
+    return row_cache_is_latest(store->cache, system_partition_hash(partition), look);
+}
+
 /* --- marks --- */
 
 /* Names of partitions, in the order they were added; memory is an arena's. */

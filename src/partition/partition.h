@@ -247,6 +247,14 @@ MUST_CHECK enum err partition_get_often(struct partition_store *store, struct ar
                                         struct slice *value);
 
 /*
+ * A look: what was read of a partition, without a view, between partition_look and the last time
+ * that partition_look_is_latest says so, is of one state, and that is the latest at that time.  A
+ * partition that is being changed has no such looks.
+ */
+uint64_t partition_look(struct partition_store *store, struct slice partition);
+bool partition_look_is_latest(struct partition_store *store, struct slice partition, uint64_t look);
+
+/*
  * Call `fn` for every partition that is marked at this moment, in no order that matters, until it
  * returns false.  `partition` is valid during the call.  `fn` may open views and submit updates;
  * what they mark or unmark changes nothing about which partitions it is called for.

@@ -74,6 +74,21 @@ void row_cache_end(struct row_cache *cache, uint64_t partition_hash)
     atomic_fetch_add(&counter_of(cache, partition_hash)->ended, 1);
 }
 
+uint64_t row_cache_stamp(struct row_cache *cache, uint64_t partition_hash)
+{
+    struct counter *counter = counter_of(cache, partition_hash);
+    /* In this order: what ended has begun, so equal numbers mean that nothing was under way when
+       the second was read. */
+    const uint64_t ended = atomic_load(&counter->ended);
+    const uint64_t begun = atomic_load(&counter->begun);
+    return ended == begun ? begun : STAMP_NONE;
+}
+
+bool row_cache_is_latest(struct row_cache *cache, uint64_t partition_hash, uint64_t stamp)
+{
+    return stamp != STAMP_NONE && atomic_load(&counter_of(cache, partition_hash)->begun) == stamp;
+}
+
 static struct slot *slot_of(struct row_cache *cache, const struct physical_key *key)
 {
     const uint64_t hash = hash_add(HASH_OF_NOTHING, physical_key_slice(key));
@@ -89,12 +104,7 @@ static bool holds(const struct slot *slot, const struct physical_key *key, uint6
 bool row_cache_find(struct row_cache *cache, struct arena *arena, const struct engine_key *key,
                     uint64_t partition_hash, struct slice *value, enum err *err, uint64_t *stamp)
 {
-    struct counter *counter = counter_of(cache, partition_hash);
-    /* In this order: what ended has begun, so equal numbers mean that nothing was under way when
-       the second was read. */
-    const uint64_t ended = atomic_load(&counter->ended);
-    const uint64_t begun = atomic_load(&counter->begun);
-    *stamp = ended == begun ? begun : STAMP_NONE;
+    *stamp = row_cache_stamp(cache, partition_hash);
     if (*stamp == STAMP_NONE)
         return false;
     struct physical_key physical;

@@ -44,6 +44,13 @@ void row_cache_begin(struct row_cache *cache, uint64_t partition_hash);
 void row_cache_end(struct row_cache *cache, uint64_t partition_hash);
 
 /*
+ * The stamp of what is read from now on, or 0 while a group is under way.  As long as
+ * row_cache_is_latest says so, all that was read since is of one state, and that is the latest.
+ */
+uint64_t row_cache_stamp(struct row_cache *cache, uint64_t partition_hash);
+bool row_cache_is_latest(struct row_cache *cache, uint64_t partition_hash, uint64_t stamp);
+
+/*
  * What the cache can say about a row.  True: `*err` is OK and `*value` a copy in the arena, or
  * `*err` is ERR_NOT_FOUND.  False: ask the engine, then call row_cache_keep with the same `*stamp`.
  */

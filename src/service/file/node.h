@@ -119,6 +119,7 @@ struct node_access {
     void (*refuse)(struct node_access *access, enum err err);
     void *arg;       /* the operation itself */
     bool is_checked; /* it goes through the table */
+    uint64_t look;   /* a read: at which `plan` found what it is about (partition_look) */
     unsigned attempts;
     struct open_operation operations[2]; /* a rename may have two */
     size_t planned_count;

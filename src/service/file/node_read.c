@@ -3,6 +3,9 @@
  *
  * The view is taken after the table of opens has let the operation in, and the operation ends as
  * soon as there is a view: what is read afterwards is the state of that instant.
+ *
+ * The record has been read before, to know whom to ask for.  If nothing of the share has changed
+ * since, that look is what a view would show, and the record is not read again.
  */
 #include "service/blob/segments.h"
 #include "service/file/file_lease.h"
@@ -16,6 +19,8 @@ struct read_request {
     struct open_operation operation;
     uint64_t start; /* of the bytes that are used, as far as the file has them */
     uint64_t end;
+    struct arena *arena;
+    struct node *node; /* what is found, its slices in the arena */
 };
 
 static void close_view(void *view)
@@ -25,40 +30,54 @@ static void close_view(void *view)
 
 static enum err plan_read(struct node_access *access, const struct read_request *request)
 {
-    struct arena arena = { 0 };
-    const struct node_source source = node_access_source(access, &arena);
+    const struct node_source source = node_access_source(access, request->arena);
     struct node_place place;
-    struct node node;
-    const enum err err = node_find(&source, request->name, request->kind, &place, &node);
+    access->look = partition_look(access->service->store, access->partition);
+    const enum err err = node_find(&source, request->name, request->kind, &place, request->node);
     if (err == OK) {
         struct open_operation operation = request->operation;
-        const uint64_t size = node.content.length_bytes;
+        const uint64_t size = request->node->content.length_bytes;
         const uint64_t end = request->end < size ? request->end : size;
         if (request->start < end)
             operation.range =
                 (struct byte_range){ .offset = request->start, .length = end - request->start };
-        node_access_add(access, 0, node.id, &operation);
+        node_access_add(access, 0, request->node->id, &operation);
     }
-    arena_release(&arena);
     return err;
 }
 
-/* The record in a view, with the checks of a read. */
-static enum err read_in_view(const struct node_access *access, const struct node_source *source,
-                             const struct read_request *request, struct node *node)
+/* Whether what the plan has found is what a view taken now would show. */
+static bool is_look_latest(const struct node_access *access)
+{
+    return access->is_checked &&
+           partition_look_is_latest(access->service->store, access->partition, access->look);
+}
+
+static enum err find_in_view(const struct node_access *access, const struct node_source *source,
+                             const struct read_request *request)
 {
     struct node_place place;
-    enum err err = node_find(source, request->name, request->kind, &place, node);
+    const enum err err = node_find(source, request->name, request->kind, &place, request->node);
     /* What was there when it was opened and is not there any more has moved, or is gone: the next
        look says which. */
     if (access->is_checked && (err == ERR_RESOURCE_NOT_FOUND || err == ERR_PARENT_NOT_FOUND ||
                                err == ERR_RESOURCE_TYPE_MISMATCH))
         return ERR_NODE_MOVED;
-    if (err == OK)
-        err = node_access_check(access, 0, node->id);
-    if (err == OK && node->kind == NODE_FILE)
-        err = file_lease_check_read(&node->lease, request->lease_id);
-    return err;
+    return err == OK ? node_access_check(access, 0, request->node->id) : err;
+}
+
+static enum err check_lease(const struct read_request *request)
+{
+    struct node *node = request->node;
+    return node->kind == NODE_FILE ? file_lease_check_read(&node->lease, request->lease_id) : OK;
+}
+
+/* The record in a view, with the checks of a read. */
+static enum err read_in_view(const struct node_access *access, const struct node_source *source,
+                             const struct read_request *request)
+{
+    const enum err err = is_look_latest(access) ? OK : find_in_view(access, source, request);
+    return err == OK ? check_lease(request) : err;
 }
 
 static struct node_source source_of(const struct node_access *access, struct arena *arena,
@@ -74,7 +93,7 @@ static struct node_source source_of(const struct node_access *access, struct are
 
 /* --- node_get --- */
 
-static struct read_request get_request(const struct node_get *get)
+static struct read_request get_request(struct node_get *get)
 {
     return (struct read_request){
         .name = &get->name,
@@ -85,6 +104,8 @@ static struct read_request get_request(const struct node_get *get)
                            get->timeout_ms),
         .start = get->start,
         .end = get->end != 0 ? get->end : UINT64_MAX,
+        .arena = get->base.arena,
+        .node = &get->node,
     };
 }
 
@@ -109,20 +130,22 @@ static enum err get_in_long_view(struct node_access *access, struct node_get *ge
     partition_view_open_long(access->service->store, access->partition, view);
     arena_on_clear(arena, close_view, view);
     const struct node_source source = source_of(access, arena, view, get->name.share.snapshot);
-    const enum err err = read_in_view(access, &source, request, &get->node);
+    const enum err err = read_in_view(access, &source, request);
     if (err != OK)
         return err;
     return content_open(access->service, view, arena, &get->node.content, &get->payload);
 }
 
-static enum err get_in_short_view(struct node_access *access, struct node_get *get,
-                                  const struct read_request *request)
+static enum err get_record(struct node_access *access, struct node_get *get,
+                           const struct read_request *request)
 {
+    if (is_look_latest(access))
+        return check_lease(request);
     struct partition_view view;
     partition_view_open(access->service->store, access->partition, &view);
     const struct node_source source =
         source_of(access, get->base.arena, &view, get->name.share.snapshot);
-    const enum err err = read_in_view(access, &source, request, &get->node);
+    const enum err err = read_in_view(access, &source, request);
     partition_view_close(&view);
     return err;
 }
@@ -132,7 +155,7 @@ static void go_get(struct node_access *access)
     struct node_get *get = access->arg;
     const struct read_request request = get_request(get);
     const enum err err = get->want_payload ? get_in_long_view(access, get, &request)
-                                           : get_in_short_view(access, get, &request);
+                                           : get_record(access, get, &request);
     if (!node_access_end(access, err))
         get->base.done(get->base.arg, err);
 }
@@ -155,13 +178,15 @@ void node_get(struct service *service, struct node_get *get)
 
 /* --- node_ranges --- */
 
-static struct read_request ranges_request(const struct node_ranges *ranges)
+static struct read_request ranges_request(struct node_ranges *ranges)
 {
     return (struct read_request){
         .name = &ranges->name,
         .kind = NODE_FILE,
         .lease_id = ranges->has_lease_id ? &ranges->lease_id : NULL,
         .operation = node_operation(FILE_OPERATION_LIST_RANGES, ranges->timeout_ms),
+        .arena = ranges->base.arena,
+        .node = &ranges->node,
     };
 }
 
@@ -186,7 +211,7 @@ static void go_ranges(struct node_access *access)
     partition_view_open_long(access->service->store, access->partition, &view);
     const struct node_source source =
         source_of(access, ranges->base.arena, &view, ranges->name.share.snapshot);
-    enum err err = read_in_view(access, &source, &request, &ranges->node);
+    enum err err = read_in_view(access, &source, &request);
     if (err == OK)
         err = node_ranges_in_view(ranges, &source, &ranges->node);
     partition_view_close(&view);

@@ -22,12 +22,22 @@ static enum err get_row(const struct node_source *source, const struct node_plac
     return node_source_get(source, node_key(source->arena, place->parent, place->upper), row);
 }
 
+/* Directories are on the way to all they hold, and seldom change. */
+static enum err get_directory_row(const struct node_source *source, const struct node_place *place,
+                                  struct slice *row)
+{
+    if (source->store == NULL)
+        return get_row(source, place, row);
+    return partition_get_often(source->store, source->arena, source->partition,
+                               node_key(source->arena, place->parent, place->upper), row);
+}
+
 /* Step down into the directory at a place. */
 static enum err enter(const struct node_source *source, struct node_place *place)
 {
     struct slice row;
     struct node_brief brief;
-    enum err err = get_row(source, place, &row);
+    enum err err = get_directory_row(source, place, &row);
     if (err == OK)
         err = node_brief_decode(row, &brief);
     if (err == ERR_NOT_FOUND || (err == OK && brief.kind != NODE_DIRECTORY))

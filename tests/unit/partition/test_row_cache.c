@@ -161,6 +161,25 @@ static void rows_that_share_a_slot_are_never_taken_for_each_other(void **state)
     }
 }
 
+static void a_look_is_the_latest_until_its_partition_is_changed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct row_cache *cache = fixture->cache;
+    const uint64_t before = row_cache_stamp(cache, HASH);
+    assert_true(row_cache_is_latest(cache, HASH, before));
+    row_cache_begin(cache, HASH);
+    assert_false(row_cache_is_latest(cache, HASH, before));
+    const uint64_t meanwhile = row_cache_stamp(cache, HASH);
+    assert_false(row_cache_is_latest(cache, HASH, meanwhile));
+    row_cache_end(cache, HASH);
+    assert_false(row_cache_is_latest(cache, HASH, before));
+    assert_false(row_cache_is_latest(cache, HASH, meanwhile));
+    const uint64_t after = row_cache_stamp(cache, HASH);
+    row_cache_begin(cache, HASH + 1);
+    assert_true(row_cache_is_latest(cache, HASH, after));
+    row_cache_end(cache, HASH + 1);
+}
+
 /* --- through a store --- */
 
 struct counter_update {
@@ -179,7 +198,9 @@ static enum err add_one(struct change *change, void *arg)
     else if (err != ERR_NOT_FOUND)
         return err;
     number++;
-    change_put(change, slice_of("counter"), slice_make((const char *)&number, sizeof(number)));
+    const struct slice bytes = slice_make((const char *)&number, sizeof(number));
+    change_put(change, slice_of("counter"), bytes);
+    change_put(change, slice_of("copy"), bytes);
     return OK;
 }
 
@@ -201,6 +222,17 @@ struct race {
     _Atomic uint64_t seen;         /* the greatest that a reader was given */
     _Atomic bool over;
 };
+
+static uint64_t read_latest(struct race *race, const char *key)
+{
+    struct arena arena = { 0 };
+    struct slice value;
+    uint64_t number = 0;
+    if (partition_get(race->store, &arena, slice_of("p"), slice_of(key), &value) == OK)
+        memcpy(&number, value.data, sizeof(number));
+    arena_release(&arena);
+    return number;
+}
 
 static uint64_t read_counter(struct race *race)
 {
@@ -225,13 +257,20 @@ static void *read_all_the_time(void *arg)
         const uint64_t number = read_counter(race);
         if (number < acknowledged || number < seen)
             return "stale";
+        const uint64_t look = partition_look(race->store, slice_of("p"));
+        const uint64_t first = read_latest(race, "counter");
+        const uint64_t second = read_latest(race, "copy");
+        const uint64_t acknowledged_since = atomic_load(&race->acknowledged);
+        if (partition_look_is_latest(race->store, slice_of("p"), look) &&
+            (first != second || first < acknowledged_since))
+            return "a look at two states";
         while (seen < number && !atomic_compare_exchange_weak(&race->seen, &seen, number))
             ;
     }
     return NULL;
 }
 
-static void no_reader_is_given_less_than_another_has_seen(void **state)
+static void no_reader_is_given_less_than_another_has_seen_nor_two_states_as_one(void **state)
 {
     (void)state;
     struct clock clock;
@@ -277,7 +316,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_value_that_is_too_long_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(rows_that_share_a_slot_are_never_taken_for_each_other,
                                         setup, teardown),
-        cmocka_unit_test(no_reader_is_given_less_than_another_has_seen),
+        cmocka_unit_test_setup_teardown(a_look_is_the_latest_until_its_partition_is_changed, setup,
+                                        teardown),
+        cmocka_unit_test(no_reader_is_given_less_than_another_has_seen_nor_two_states_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

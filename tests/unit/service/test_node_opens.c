@@ -293,14 +293,19 @@ static void slow_done(void *arg, enum err err)
     slow->err = err;
 }
 
-static void slow_begin(struct scene *scene, struct slow_get *slow, const char *path)
+static void slow_start(struct scene *scene, struct slow_get *slow, const char *path)
 {
-    *slow = (struct slow_get){ .get = { .kind = NODE_FILE, .want_payload = true } };
     slow->get.base.arena = &slow->arena;
     slow->get.base.done = slow_done;
     slow->get.base.arg = slow;
     slow->get.name = node_named(&slow->arena, path, 0);
     node_get(&scene->fixture->service, &slow->get);
+}
+
+static void slow_begin(struct scene *scene, struct slow_get *slow, const char *path)
+{
+    *slow = (struct slow_get){ .get = { .kind = NODE_FILE, .want_payload = true } };
+    slow_start(scene, slow, path);
 }
 
 static void a_read_waits_for_what_a_client_has_cached(void **state)
@@ -322,6 +327,55 @@ static void a_read_waits_for_what_a_client_has_cached(void **state)
     char bytes[3];
     assert_int_equal(payload_read(&slow.get.payload, 0, bytes, 3), OK);
     assert_memory_equal(bytes, "new", 3);
+    arena_release(&slow.arena);
+    scene_end(scene);
+}
+
+/* Nobody reads its bytes; but how many there are, the client may know better than the server. */
+static void properties_are_those_after_the_wait(void **state)
+{
+    struct scene *scene = scene_begin(state);
+    struct service_fixture *fixture = scene->fixture;
+    struct slow_get slow = { .get = { .kind = NODE_FILE } };
+    assert_int_equal(directory_create(fixture, "d"), OK);
+    assert_int_equal(file_create(fixture, "d/f", 3), OK);
+    (void)smb_open(scene, "d/f", NODE_FILE, "RW", "RWD", "RWH");
+    slow_start(scene, &slow, "d/f");
+    assert_int_equal(slow.answers, 0);
+    struct node_change change = {
+        .kind = NODE_FILE,
+        .has_size = true,
+        .size_bytes = 7,
+        .keeps_properties = true,
+        .is_admitted = true,
+    };
+    assert_int_equal(node_await(fixture, "d/f", node_set_properties, &change), OK);
+    assert_int_equal(
+        open_table_acknowledge_lease(scene->table, scene->client, &LEASE_KEY, caching("RH")), OK);
+    assert_int_equal(slow.answers, 1);
+    assert_int_equal(slow.err, OK);
+    assert_int_equal(slow.get.node.content.length_bytes, 7);
+    arena_release(&slow.arena);
+    scene_end(scene);
+}
+
+/* While a read waits, the directory that its path leads through is moved. */
+static void a_path_that_leads_nowhere_after_the_wait_means_nothing(void **state)
+{
+    struct scene *scene = scene_begin(state);
+    struct service_fixture *fixture = scene->fixture;
+    struct slow_get slow = { .get = { .kind = NODE_FILE } };
+    assert_int_equal(directory_create(fixture, "d"), OK);
+    assert_int_equal(file_create(fixture, "d/f", 3), OK);
+    (void)smb_open(scene, "d/f", NODE_FILE, "RW", "RWD", "RWH");
+    slow_start(scene, &slow, "d/f");
+    assert_int_equal(slow.answers, 0);
+    struct node_change move = { .kind = NODE_DIRECTORY, .is_admitted = true };
+    assert_int_equal(node_move(fixture, "d", "e", &move), OK);
+    assert_int_equal(
+        open_table_acknowledge_lease(scene->table, scene->client, &LEASE_KEY, caching("RH")), OK);
+    assert_int_equal(slow.answers, 1);
+    assert_int_equal(slow.err, ERR_PARENT_NOT_FOUND);
     arena_release(&slow.arena);
     scene_end(scene);
 }
@@ -487,6 +541,8 @@ int main(void)
         ON_ALL_ENGINES(a_locked_range_is_not_written_and_the_rest_is),
         ON_ALL_ENGINES(a_lease_over_rest_needs_that_nobody_writes),
         ON_ALL_ENGINES(a_read_waits_for_what_a_client_has_cached),
+        ON_ALL_ENGINES(properties_are_those_after_the_wait),
+        ON_ALL_ENGINES(a_path_that_leads_nowhere_after_the_wait_means_nothing),
         ON_ALL_ENGINES(a_read_does_not_wait_for_ever),
         ON_ALL_ENGINES(an_operation_that_waited_works_on_what_the_path_means_then),
         ON_ALL_ENGINES(a_directory_is_renamed_with_files_in_it_that_are_open),

@@ -166,6 +166,46 @@ static void a_rename_above_is_seen_whole_or_not_at_all(void **state)
     fixture->service.opens = NULL;
 }
 
+/* The size of the file is odd only while it is below "two". */
+static void *move_and_resize(void *arg)
+{
+    struct crowd *crowd = arg;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        struct node_change there = { .kind = NODE_DIRECTORY };
+        struct node_change back = { .kind = NODE_DIRECTORY };
+        expect(crowd, node_move(crowd->fixture, "one", "two", &there) == OK);
+        expect(crowd, file_resize(crowd->fixture, "two/f", 2 * round + 1) == OK);
+        expect(crowd, file_resize(crowd->fixture, "two/f", 2 * round + 2) == OK);
+        expect(crowd, node_move(crowd->fixture, "two", "one", &back) == OK);
+    }
+    atomic_store(&crowd->is_over, true);
+    return NULL;
+}
+
+static void a_record_is_read_with_the_path_to_it(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct crowd crowd = { .fixture = fixture };
+    share_make(fixture, 1);
+    fixture->service.opens = open_table_new(&fixture->clock);
+    assert_int_equal(directory_create(fixture, "one"), OK);
+    assert_int_equal(file_create(fixture, "one/f", 0), OK);
+    pthread_t mover;
+    assert_int_equal(pthread_create(&mover, NULL, move_and_resize, &crowd), 0);
+    while (!atomic_load(&crowd.is_over)) {
+        struct node node;
+        const enum err err = node_record(fixture, "one/f", NODE_FILE, 0, &node);
+        if (err == OK)
+            assert_int_equal(node.content.length_bytes % 2, 0);
+        else
+            assert_true(err == ERR_PARENT_NOT_FOUND || err == ERR_NODE_MOVED);
+    }
+    pthread_join(mover, NULL);
+    assert_int_equal(atomic_load(&crowd.failures), 0);
+    open_table_free(fixture->service.opens);
+    fixture->service.opens = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +213,8 @@ int main(void)
         ON_ROCKSDB(a_snapshot_is_one_instant_while_others_write),
         ON_THREADS(a_rename_above_is_seen_whole_or_not_at_all),
         ON_ROCKSDB(a_rename_above_is_seen_whole_or_not_at_all),
+        ON_THREADS(a_record_is_read_with_the_path_to_it),
+        ON_ROCKSDB(a_record_is_read_with_the_path_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
