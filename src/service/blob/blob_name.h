@@ -24,7 +24,8 @@
  *       't' tag name 00 value 00 blob name    the blob has that tag (tag_index.h)
  *       'u' blob name 00 generation (8) block id
  *                                             an uncommitted block (block.h)
- *       'v' payload id (8) owner (8)          an owner of inline bytes that are a piece of content
+ *       'v' payload id (8) owner (8)          an owner of inline bytes that are a piece of content,
+ *                                             once there was more than one (segments.h)
  *       'w' blob name                         the blob has uncommitted blocks
  *       'x'                                   closed: the container is deleted
  *       'y' content id (8)                    content that is being made in steps (clone.h)

@@ -662,8 +662,8 @@ static void build_list(struct resolution *resolution, uint64_t content_id, struc
     for (size_t i = 0; i < request->block_count; i++) {
         struct found_block *found = &resolution->found[request->places[i]];
         if (found->was_committed && !found->is_placed) {
-            found->segment.owner = content_id;
             segment_own(resolution->change, &found->segment, content_id);
+            found->segment.owner = content_id;
         }
         found->segment.repeated = found->is_placed;
         found->is_placed = true;

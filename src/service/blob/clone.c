@@ -109,48 +109,48 @@ enum err clone_begin(struct clone *clone, const struct blob *source)
 /* --- storing --- */
 
 /* One more owner for what an entry names. */
-static void own_entry(struct change *change, struct segment_entry *entry, struct slice inline_bytes,
-                      uint64_t content_id)
+static enum err own_entry(struct change *change, struct segment_entry *entry,
+                          struct slice inline_bytes, uint64_t content_id)
 {
     struct segment *segment = &entry->segment;
+    const enum err err =
+        segment->repeated ? OK : segment_own_copy(change, segment, content_id, inline_bytes);
     segment->owner = content_id;
-    if (segment->repeated)
-        return;
-    if (inline_bytes.len > 0)
-        change_put(change, content_key(change_arena(change), segment->payload_id), inline_bytes);
-    segment_own(change, segment, content_id);
+    return err;
 }
 
-static void store_pages(const struct clone *clone, struct change *change, uint64_t content_id)
+static enum err store_pages(const struct clone *clone, struct change *change, uint64_t content_id)
 {
-    for (size_t i = 0; i < clone->entry_count; i++) {
+    enum err err = OK;
+    for (size_t i = 0; i < clone->entry_count && err == OK; i++) {
         struct segment_entry entry = clone->entries[i];
-        own_entry(change, &entry, clone->inline_bytes[i], content_id);
+        err = own_entry(change, &entry, clone->inline_bytes[i], content_id);
         segments_put_entry(change, content_id, &entry);
     }
+    return err;
 }
 
-static void store_blocks(const struct clone *clone, struct change *change, uint64_t content_id)
+static enum err store_blocks(const struct clone *clone, struct change *change, uint64_t content_id)
 {
     struct segments_builder builder;
     struct content written;
     segments_builder_init(&builder, change, content_id);
     if (clone->entry_count > 0)
         builder.end = clone->entries[0].start;
-    for (size_t i = 0; i < clone->entry_count; i++) {
+    enum err err = OK;
+    for (size_t i = 0; i < clone->entry_count && err == OK; i++) {
         struct segment_entry entry = clone->entries[i];
-        own_entry(change, &entry, clone->inline_bytes[i], content_id);
+        err = own_entry(change, &entry, clone->inline_bytes[i], content_id);
         segments_builder_add(&builder, &entry.segment, entry.block_id);
     }
     segments_builder_finish(&builder, &written);
+    return err;
 }
 
-static void store_batch(const struct clone *clone, struct change *change, uint64_t content_id)
+static enum err store_batch(const struct clone *clone, struct change *change, uint64_t content_id)
 {
-    if (clone->type == BLOB_PAGE)
-        store_pages(clone, change, content_id);
-    else
-        store_blocks(clone, change, content_id);
+    return clone->type == BLOB_PAGE ? store_pages(clone, change, content_id)
+                                    : store_blocks(clone, change, content_id);
 }
 
 static struct slice number_row(struct arena *arena)
@@ -162,7 +162,7 @@ static struct slice number_row(struct arena *arena)
     return strbuf_slice(&row);
 }
 
-void clone_store_step(struct clone *clone, struct change *change)
+enum err clone_store_step(struct clone *clone, struct change *change)
 {
     assert(!clone->is_complete);
     struct arena *arena = change_arena(change);
@@ -172,32 +172,31 @@ void clone_store_step(struct clone *clone, struct change *change)
         change_put(change, unfinished_key(arena, clone->content_id), number_row(arena));
         change_mark(change);
     }
-    store_batch(clone, change, clone->content_id);
+    return store_batch(clone, change, clone->content_id);
 }
 
-struct content clone_store(const struct clone *clone, struct change *change)
+enum err clone_store(const struct clone *clone, struct change *change, struct content *content)
 {
     assert(clone->is_complete);
     struct arena *arena = change_arena(change);
-    struct content content = clone->from;
-    content.id = clone->has_steps ? clone->content_id : (uint64_t)change_now(change);
-    content.shared = false;
+    *content = clone->from;
+    content->id = clone->has_steps ? clone->content_id : (uint64_t)change_now(change);
+    content->shared = false;
     switch (clone->from.place) {
     case CONTENT_EMPTY:
         break;
     case CONTENT_EXTENT:
-        change_own(change, &content.range, content.id);
+        change_own(change, &content->range, content->id);
         break;
     case CONTENT_INLINE:
-        change_put(change, content_key(arena, content.id), clone->bytes);
+        change_put(change, content_key(arena, content->id), clone->bytes);
         break;
     case CONTENT_SEGMENTS:
-        store_batch(clone, change, content.id);
         if (clone->has_steps)
-            change_delete(change, unfinished_key(arena, content.id));
-        break;
+            change_delete(change, unfinished_key(arena, content->id));
+        return store_batch(clone, change, content->id);
     }
-    return content;
+    return OK;
 }
 
 void clone_abandon(const struct clone *clone, struct change *change)
@@ -224,7 +223,9 @@ enum err clone_within(struct change *change, const struct content *from, struct 
     enum err err;
     while ((err = segments_cursor_next(&cursor, &entry)) == OK &&
            entry.start < from->length_bytes) {
-        own_entry(change, &entry, (struct slice){ 0 }, content_id);
+        if (!entry.segment.repeated)
+            segment_own(change, &entry.segment, content_id);
+        entry.segment.owner = content_id;
         segments_builder_add(&builder, &entry.segment, entry.block_id);
     }
     segments_cursor_close(&cursor);

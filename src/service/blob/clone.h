@@ -72,11 +72,12 @@ void clone_open(struct clone *clone, struct service *service, struct slice parti
 MUST_CHECK enum err clone_begin(struct clone *clone, const struct blob *source);
 MUST_CHECK enum err clone_gather(struct clone *clone);
 
-/* In a decision: write a batch that is not the last. */
-void clone_store_step(struct clone *clone, struct change *change);
+/* In a decision: write a batch that is not the last.  ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err clone_store_step(struct clone *clone, struct change *change);
 
-/* In a decision: write the last batch; the whole content. */
-struct content clone_store(const struct clone *clone, struct change *change);
+/* In a decision: write the last batch; the whole content.  ERR_CORRUPT, ERR_IO. */
+MUST_CHECK enum err clone_store(const struct clone *clone, struct change *change,
+                                struct content *content);
 
 /* In a decision: the steps that were written will not be used. */
 void clone_abandon(const struct clone *clone, struct change *change);

@@ -299,9 +299,7 @@ static enum err step_decide(struct change *change, void *arg)
     struct blob old;
     bool exists;
     const enum err err = check_across(change, request, &old, &exists);
-    if (err == OK)
-        clone_store_step(&request->clone, change);
-    return err;
+    return err == OK ? clone_store_step(&request->clone, change) : err;
 }
 
 static void step_done(void *arg, enum err err)
@@ -322,12 +320,14 @@ static enum err last_decide(struct change *change, void *arg)
     struct copy_change *request = arg;
     struct blob old;
     bool exists;
-    const enum err err = check_across(change, request, &old, &exists);
+    enum err err = check_across(change, request, &old, &exists);
     if (err != OK)
         return err;
     const struct blob *source = &request->source_record;
     struct blob blob = copy_record(request, source, change_now(change));
-    blob.content = clone_store(&request->clone, change);
+    err = clone_store(&request->clone, change, &blob.content);
+    if (err != OK)
+        return err;
     return replace(change, request, &old, exists, source, &blob);
 }
 

@@ -12,7 +12,8 @@ struct inline_walk {
     struct fsck_blobs *blobs;
     const struct fsck_inline *items;
     size_t count;
-    size_t next; /* the first that was not compared */
+    size_t next;       /* the first that was not compared */
+    uint64_t owned_id; /* the payload of the last row of an owner */
 };
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -104,6 +105,20 @@ static void check_bytes(struct inline_walk *walk)
 
 /* --- owners --- */
 
+static bool claims_payload(const struct inline_walk *walk, size_t index, uint64_t payload_id)
+{
+    return index < walk->count && walk->items[index].payload_id == payload_id;
+}
+
+/* Whether a claim needs no row: nobody but the payload's first owner has it (segments.h). */
+static bool is_alone(const struct inline_walk *walk, size_t index, const struct fsck_inline *owner)
+{
+    const uint64_t id = walk->items[index].payload_id;
+    const bool has_rows = id == walk->owned_id || (owner != NULL && id == owner->payload_id);
+    return !has_rows && walk->items[index].owner == id && !claims_payload(walk, index + 1, id) &&
+           (index == 0 || !claims_payload(walk, index - 1, id));
+}
+
 /* The claims before this owner have no row. */
 static void report_unowned(struct inline_walk *walk, const struct fsck_inline *owner)
 {
@@ -114,7 +129,7 @@ static void report_unowned(struct inline_walk *walk, const struct fsck_inline *o
             (claim->payload_id == owner->payload_id && claim->owner < owner->owner);
         if (!is_before)
             return;
-        if (claim->owner != 0) {
+        if (claim->owner != 0 && !is_alone(walk, walk->next, owner)) {
             report(walk, claim->payload_id, "are not owned by a blob that has them");
             struct arena *arena = &walk->blobs->arena;
             fsck__repair_put(walk->blobs, owner_key(arena, claim->payload_id, claim->owner),
@@ -126,6 +141,7 @@ static void report_unowned(struct inline_walk *walk, const struct fsck_inline *o
 static void check_owner(struct inline_walk *walk, const struct fsck_inline *owner)
 {
     report_unowned(walk, owner);
+    walk->owned_id = owner->payload_id;
     const size_t first = walk->next;
     while (walk->next < walk->count && walk->items[walk->next].payload_id == owner->payload_id &&
            walk->items[walk->next].owner == owner->owner)

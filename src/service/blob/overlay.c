@@ -168,8 +168,8 @@ static enum err copy_entries(struct change *change, uint64_t from_id, uint64_t t
         if (entry.segment.is_link) {
             *has_links = true;
         } else {
-            entry.segment.owner = to_id;
             segment_own(change, &entry.segment, to_id);
+            entry.segment.owner = to_id;
         }
         segments_put_entry(change, to_id, &entry);
     }
@@ -295,8 +295,8 @@ static void replace_link(struct flattening *step, struct segment_entry *link, ui
     }
     for (size_t i = 0; i < step->entry_count; i++) {
         struct segment_entry *entry = &step->entries[i];
-        entry->segment.owner = step->content_id;
         segment_own(change, &entry->segment, step->content_id);
+        entry->segment.owner = step->content_id;
         segments_put_entry(change, step->content_id, entry);
     }
     step->overlay.flat_end = end;

@@ -53,19 +53,25 @@ struct segment segment_store(struct change *change, struct payload_writer *paylo
         .length_bytes = stored.length_bytes,
     };
     segment.range.length = stored.length_bytes;
-    /* payload_writer_store has owned a range already. */
-    if (segment.range.extent_id == 0)
-        segment_own(change, &segment, id);
     return segment;
+}
+
+static void put_owner(struct change *change, uint64_t payload_id, uint64_t owner)
+{
+    struct arena *arena = change_arena(change);
+    change_put(change, owner_key(arena, payload_id, owner), number_row(arena, 1));
 }
 
 void segment_own(struct change *change, const struct segment *segment, uint64_t owner)
 {
-    struct arena *arena = change_arena(change);
-    if (segment->range.extent_id != 0)
+    if (segment->range.extent_id != 0) {
         change_own(change, &segment->range, owner);
-    else
-        change_put(change, owner_key(arena, segment->payload_id, owner), number_row(arena, 1));
+        return;
+    }
+    /* It may have been alone until now. */
+    if (segment->owner == segment->payload_id)
+        put_owner(change, segment->payload_id, segment->owner);
+    put_owner(change, segment->payload_id, owner);
 }
 
 /* Whether inline bytes have an owner left. */
@@ -81,6 +87,32 @@ static enum err find_owner(struct change *change, uint64_t payload_id)
     return err;
 }
 
+enum err segment_own_copy(struct change *change, const struct segment *segment, uint64_t owner,
+                          struct slice inline_bytes)
+{
+    if (segment->range.extent_id != 0) {
+        change_own(change, &segment->range, owner);
+        return OK;
+    }
+    const uint64_t id = segment->payload_id;
+    const struct slice key = content_key(change_arena(change), id);
+    struct slice present;
+    enum err err = change_get(change, key, &present);
+    if (err == ERR_NOT_FOUND) {
+        change_put(change, key, inline_bytes);
+        put_owner(change, id, owner);
+        return OK;
+    }
+    if (err == OK)
+        err = find_owner(change, id);
+    if (err == ERR_NOT_FOUND) {
+        put_owner(change, id, id);
+        err = OK;
+    }
+    put_owner(change, id, owner);
+    return err;
+}
+
 void segment_discard(struct change *change, const struct segment *segment)
 {
     struct arena *arena = change_arena(change);
@@ -88,6 +120,7 @@ void segment_discard(struct change *change, const struct segment *segment)
         change_disown(change, &segment->range, segment->owner);
         return;
     }
+    /* A payload that earlier versions have stored has a row, though it is alone. */
     change_delete(change, owner_key(arena, segment->payload_id, segment->owner));
     change_delete(change, content_key(arena, segment->payload_id));
 }
@@ -99,8 +132,14 @@ enum err segment_disown(struct change *change, const struct segment *segment)
         change_disown(change, &segment->range, segment->owner);
         return OK;
     }
-    change_delete(change, owner_key(arena, segment->payload_id, segment->owner));
-    const enum err err = find_owner(change, segment->payload_id);
+    const struct slice key = owner_key(arena, segment->payload_id, segment->owner);
+    struct slice row;
+    enum err err = change_get(change, key, &row);
+    if (err == OK)
+        change_delete(change, key);
+    const bool is_alone = err == ERR_NOT_FOUND && segment->owner == segment->payload_id;
+    if (!is_alone && (err == OK || err == ERR_NOT_FOUND))
+        err = find_owner(change, segment->payload_id);
     if (err == ERR_NOT_FOUND) {
         change_delete(change, content_key(arena, segment->payload_id));
         return OK;
@@ -571,6 +610,20 @@ void segments_put_entry(struct change *change, uint64_t content_id,
     segment_encode(&entry->segment, entry->block_id, &row, TAG_ENTRY);
     change_put(change, segments_key(arena, content_id, entry->start + entry->segment.length_bytes),
                strbuf_slice(&row));
+}
+
+enum err segments_find_ending(struct change *change, uint64_t content_id, uint64_t end,
+                              struct segment_entry *entry)
+{
+    struct arena *arena = change_arena(change);
+    struct slice row;
+    struct row_of_segments *decoded;
+    enum err err = change_get(change, segments_key(arena, content_id, end), &row);
+    if (err == OK)
+        err = decode_row(arena, row, &decoded);
+    if (err == OK)
+        *entry = decoded->entries[decoded->count - 1];
+    return err;
 }
 
 /* Whether an entry has a part of the payload of `entry`: within the window of the whole payload. */

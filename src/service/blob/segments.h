@@ -11,7 +11,8 @@
  * Ownership: every entry names the owner under which its payload is kept.  Entries of one content
  * that use one payload have the same owner and let go of it together.  A payload in an extent is
  * owned by change_own; an inline payload (row 'd') by rows 'v', and is removed with the last of
- * them.
+ * them.  One without such rows has the owner that it was stored with, whose number is its own, and
+ * has never had another.
  *
  * An entry that is marked as split has, or had, other entries of its content with other parts of
  * its payload.  They all lie where the payload was written as a whole, so a scan of that window
@@ -79,11 +80,16 @@ struct segment_entry {
 /* Store a finished payload (not empty) as a segment with `id` as payload id and owner. */
 struct segment segment_store(struct change *change, struct payload_writer *payload, uint64_t id);
 
-/* Another owner for the segment's payload, and the end of one. */
+/* Another owner for the segment's payload, beside the segment's own; and the end of that. */
 void segment_own(struct change *change, const struct segment *segment, uint64_t owner);
 MUST_CHECK enum err segment_disown(struct change *change, const struct segment *segment);
 
-/* The same for a payload that never had another owner, which is not looked for. */
+/* An owner for the payload of a segment that was seen elsewhere, or earlier: nobody knows whether it
+   is here (still), or who else has it.  What is inline is stored if it is not. */
+MUST_CHECK enum err segment_own_copy(struct change *change, const struct segment *segment,
+                                     uint64_t owner, struct slice inline_bytes);
+
+/* The end of the owner of a payload that never had another, which is not looked for. */
 void segment_discard(struct change *change, const struct segment *segment);
 
 /* The stored form, for rows that hold one segment under a tag. */
@@ -121,6 +127,10 @@ MUST_CHECK enum err segments_append(struct change *change, struct content *conte
 /* A row with this one entry.  What was in its place has been removed. */
 void segments_put_entry(struct change *change, uint64_t content_id,
                         const struct segment_entry *entry);
+
+/* The entry that ends at an offset.  ERR_NOT_FOUND: none does. */
+MUST_CHECK enum err segments_find_ending(struct change *change, uint64_t content_id, uint64_t end,
+                                         struct segment_entry *entry);
 
 /* Let go of the payload of an entry whose row was removed, unless another entry of the list has a
    part of it. */

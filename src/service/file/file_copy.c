@@ -62,7 +62,9 @@ static enum err fill_from_clone(struct change *change, struct node_change *reque
 {
     const struct file_copy *copy = copy_of(request);
     const struct node *source = &copy->source_node;
-    node->content = clone_store(&copy->clone, change);
+    const enum err err = clone_store(&copy->clone, change, &node->content);
+    if (err != OK)
+        return err;
     node->used_bytes = source->used_bytes;
     node->properties = source->properties;
     if (request->metadata.count == 0)
@@ -150,9 +152,7 @@ static enum err step_decide(struct change *change, void *arg)
     struct node_decision decision;
     const struct node_access access = { 0 };
     const enum err err = node_decision_begin(&decision, change, &access);
-    if (err == OK)
-        clone_store_step(&copy->clone, change);
-    return err;
+    return err == OK ? clone_store_step(&copy->clone, change) : err;
 }
 
 static void stepped(void *arg, enum err err)

@@ -470,8 +470,7 @@ struct step_update {
 static enum err step_decide(struct change *change, void *arg)
 {
     struct step_update *step = arg;
-    clone_store_step(&step->clone, change);
-    return OK;
+    return clone_store_step(&step->clone, change);
 }
 
 static void step_done(void *arg, enum err err)

@@ -498,6 +498,88 @@ static void a_payload_lives_as_long_as_it_has_an_owner(void **state)
     }
 }
 
+/*
+ * Steps with one inline payload, and the rows that are there afterwards: its bytes, its owners.
+ *
+ *   s        it is stored: owner 1, whose number is the payload's
+ *   e        the row of owner 1, as earlier versions have written it with every payload
+ *   o        owner 2 has it too
+ *   c        owner 3 has it too, who has seen it some time ago, or elsewhere
+ *   1, 2, 3  an owner lets go of it
+ */
+static const struct {
+    const char *steps;
+    size_t rows;
+} OWNING[] = {
+    { "s", 1 },      { "s1", 0 },   { "se", 2 },    { "se1", 0 }, { "so", 3 },   { "so1", 2 },
+    { "so12", 0 },   { "so2", 2 },  { "so21", 0 },  { "seo", 3 }, { "seo1", 2 }, { "seo21", 0 },
+    { "c", 2 },      { "c3", 0 },   { "cc", 2 },    { "cc3", 0 }, { "sc", 3 },   { "sc1", 2 },
+    { "sc13", 0 },   { "sc3", 2 },  { "sc31", 0 },  { "soc", 4 }, { "soc1", 3 }, { "soc123", 0 },
+    { "soc321", 0 }, { "so1c", 3 }, { "so1c2", 2 }, { "s1c", 2 }, { "s1c3", 0 }, { "so12c3", 0 },
+};
+
+static enum err owning_decide(struct change *change, void *arg)
+{
+    const struct step *step = arg;
+    const struct slice bytes = slice_of("content");
+    struct segment segment = { .payload_id = CONTENT + 1,
+                               .owner = CONTENT + 1,
+                               .range = { .length = bytes.len },
+                               .length_bytes = bytes.len };
+    enum err err = OK;
+    for (const char *at = OWNING[step->count].steps; *at != '\0' && err == OK; at++) {
+        struct segment other = segment;
+        switch (*at) {
+        case 's':
+            segment = segment_store(change, step->payloads[0], CONTENT + 1);
+            break;
+        case 'e':
+            change_put(change, owner_key(change_arena(change), CONTENT + 1, CONTENT + 1),
+                       slice_of("row"));
+            break;
+        case 'o':
+            segment_own(change, &segment, CONTENT + 2);
+            break;
+        case 'c':
+            err = segment_own_copy(change, &segment, CONTENT + 3, bytes);
+            break;
+        default:
+            other.owner = CONTENT + (uint64_t)(*at - '0');
+            err = segment_disown(change, &other);
+        }
+    }
+    return err;
+}
+
+/* All rows of the payload, for the next. */
+static enum err forget_decide(struct change *change, void *arg)
+{
+    (void)arg;
+    struct arena *arena = change_arena(change);
+    change_delete(change, content_key(arena, CONTENT + 1));
+    for (uint64_t owner = 1; owner <= 3; owner++)
+        change_delete(change, owner_key(arena, CONTENT + 1, CONTENT + owner));
+    return OK;
+}
+
+static void a_payload_goes_with_the_last_of_its_owners_in_any_order(void **state)
+{
+    struct service_fixture *fixture = *state;
+    const size_t rows_before = row_count(fixture);
+    for (size_t i = 0; i < sizeof(OWNING) / sizeof(OWNING[0]); i++) {
+        struct step step = { .fixture = fixture };
+        step.payloads = arena_alloc(&fixture->arena, sizeof(*step.payloads));
+        step.payloads[0] = payload_of(&step, slice_of("content"));
+        step.count = i;
+        assert_int_equal(run(&step, owning_decide), OK);
+        if (row_count(fixture) - rows_before != OWNING[i].rows)
+            fail_msg("after %s there are %zu rows", OWNING[i].steps,
+                     row_count(fixture) - rows_before);
+        arena_release(&step.arena);
+        assert_int_equal(run(&step, forget_decide), OK);
+    }
+}
+
 /* --- the stored form --- */
 
 static void a_segment_is_decoded_as_it_was_encoded(void **state)
@@ -581,6 +663,7 @@ int main(void)
         ON_MEMORY(a_reader_keeps_what_is_dropped_behind_it),
         ON_MEMORY(a_payload_that_is_repeated_is_let_go_of_once),
         ON_MEMORY(a_payload_lives_as_long_as_it_has_an_owner),
+        ON_MEMORY(a_payload_goes_with_the_last_of_its_owners_in_any_order),
         cmocka_unit_test(a_segment_is_decoded_as_it_was_encoded),
         cmocka_unit_test(any_bytes_are_a_segment_or_corrupt),
     };
