@@ -84,8 +84,8 @@ struct segment segment_store(struct change *change, struct payload_writer *paylo
 void segment_own(struct change *change, const struct segment *segment, uint64_t owner);
 MUST_CHECK enum err segment_disown(struct change *change, const struct segment *segment);
 
-/* An owner for the payload of a segment that was seen elsewhere, or earlier: nobody knows whether it
-   is here (still), or who else has it.  What is inline is stored if it is not. */
+/* An owner for the payload of a segment that was seen elsewhere, or earlier: nobody knows whether
+   it is here (still), or who else has it.  What is inline is stored if it is not. */
 MUST_CHECK enum err segment_own_copy(struct change *change, const struct segment *segment,
                                      uint64_t owner, struct slice inline_bytes);
 

@@ -1,4 +1,5 @@
 #include "node_fixture.h"
+#include "service/blob/overlay.h"
 #include "service/file/permission.h"
 #include "service/limits.h"
 
@@ -842,6 +843,23 @@ static void what_a_snapshot_keeps_is_not_counted(void **state)
     assert_bytes(fixture, "f", instant, "12345");
 }
 
+/* After a snapshot a long list is seen through links, and a link may have nothing below it. */
+static void a_gap_that_is_seen_through_a_link_is_not_counted(void **state)
+{
+    struct service_fixture *fixture = begin(state);
+    const uint64_t ranges = 2 * OVERLAY_ROWS_COPIED;
+    assert_int_equal(file_create(fixture, "f", 2 * ranges), OK);
+    for (uint64_t i = 0; i < ranges; i++)
+        assert_int_equal(file_write(fixture, "f", 2 * i, slice_of("x")), OK);
+    (void)share_take(fixture);
+    assert_int_equal(file_write(fixture, "f", 0, slice_of("y")), OK);
+    assert_int_equal(share_used_bytes(fixture), ranges);
+    assert_int_equal(file_write(fixture, "f", 2 * ranges - 1, slice_of("y")), OK);
+    assert_int_equal(share_used_bytes(fixture), ranges + 1);
+    assert_int_equal(file_write(fixture, "f", 2 * ranges - 1, slice_of("z")), OK);
+    assert_int_equal(share_used_bytes(fixture), ranges + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -875,6 +893,7 @@ int main(void)
         ON_ALL_ENGINES(a_snapshot_follows_the_names_of_its_time),
         ON_ALL_ENGINES(no_more_is_written_than_the_quota_allows),
         ON_ALL_ENGINES(what_a_snapshot_keeps_is_not_counted),
+        ON_ALL_ENGINES(a_gap_that_is_seen_through_a_link_is_not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

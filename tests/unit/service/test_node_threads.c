@@ -7,6 +7,7 @@
 
 enum {
     WRITERS = 3,
+    READERS = 3,
     SNAPSHOTS = 12,
     ROUNDS = 400,
     NUMBER_ROOM = 12,
@@ -182,6 +183,24 @@ static void *move_and_resize(void *arg)
     return NULL;
 }
 
+static void *read_records(void *arg)
+{
+    struct crowd *crowd = arg;
+    while (!atomic_load(&crowd->is_over)) {
+        struct arena arena = { 0 };
+        struct waiter waiter;
+        struct node_get get = { .kind = NODE_FILE };
+        waiter_bind(&waiter, &get.base, &arena);
+        get.name = node_named(&arena, "one/f", 0);
+        node_get(&crowd->fixture->service, &get);
+        const enum err err = waiter_wait(&waiter);
+        expect(crowd, err == OK ? get.node.content.length_bytes % 2 == 0
+                                : err == ERR_PARENT_NOT_FOUND || err == ERR_NODE_MOVED);
+        arena_release(&arena);
+    }
+    return NULL;
+}
+
 static void a_record_is_read_with_the_path_to_it(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -190,17 +209,12 @@ static void a_record_is_read_with_the_path_to_it(void **state)
     fixture->service.opens = open_table_new(&fixture->clock);
     assert_int_equal(directory_create(fixture, "one"), OK);
     assert_int_equal(file_create(fixture, "one/f", 0), OK);
-    pthread_t mover;
-    assert_int_equal(pthread_create(&mover, NULL, move_and_resize, &crowd), 0);
-    while (!atomic_load(&crowd.is_over)) {
-        struct node node;
-        const enum err err = node_record(fixture, "one/f", NODE_FILE, 0, &node);
-        if (err == OK)
-            assert_int_equal(node.content.length_bytes % 2, 0);
-        else
-            assert_true(err == ERR_PARENT_NOT_FOUND || err == ERR_NODE_MOVED);
-    }
-    pthread_join(mover, NULL);
+    pthread_t readers[READERS];
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_records, &crowd), 0);
+    (void)move_and_resize(&crowd);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(readers[i], NULL);
     assert_int_equal(atomic_load(&crowd.failures), 0);
     open_table_free(fixture->service.opens);
     fixture->service.opens = NULL;
