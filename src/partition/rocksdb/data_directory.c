@@ -1,11 +1,18 @@
 /*
  * data_directory.c - taking a data directory: is it ours, does anybody else use it.
  *
- *   <path>/FORMAT    one line, "zaffre-store 1": what wrote the directory and in which form;
- *                    in a backup "zaffre-backup 1", so that nobody serves and changes it
+ *   <path>/FORMAT    one line, "zaffre-store 2": what wrote the directory and in which form;
+ *                    in a backup "zaffre-backup 2", so that nobody serves and changes it
  *   <path>/LOCK      locked (flock) by the process that uses the directory
  *   <path>/meta/     the database                (partition/rocksdb/engine_rocksdb.c)
  *   <path>/extents/  payloads                    (stream/)
+ *
+ * The number is the highest form that anything in the directory may have.  Whoever takes a directory
+ * to change it raises a lower one before anything else, so that an earlier version, which would
+ * misread what is written from then on, refuses it.
+ *
+ *   2   an inline payload with one owner has no row that counts its owners; a version that knows
+ *       only 1 takes the missing row for a payload that nobody else needs
  *
  * FORMAT is written last-step-atomic: a temporary file, synced, renamed, and the directory
  * synced.  A directory without it that has `meta` or `extents` is somebody's data and is left
@@ -32,7 +39,7 @@
 #include "partition/rocksdb/rocks_internal.h"
 
 enum {
-    FORMAT_VERSION = 1,
+    FORMAT_VERSION = 2,
     FORMAT_LINE_BYTES_MAX = 64,
 };
 
@@ -148,30 +155,26 @@ static struct slice format_line(enum partition_directory kind, char line[FORMAT_
     return slice_make(line, (size_t)len);
 }
 
-static bool format_is(struct slice line, enum partition_directory kind)
-{
-    char expected[FORMAT_LINE_BYTES_MAX];
-    return slice_equal(line, format_line(kind, expected));
-}
+/* What a FORMAT file says. */
+struct format {
+    enum partition_directory kind;
+    uint64_t version;
+};
 
-/* Say why a line is refused: a newer version of this program has to be told from a mistake. */
-static enum err refuse_format(const char *path, struct slice line)
+/* False for what no version of this program writes. */
+static bool format_parse(struct slice line, struct format *format)
 {
-    const struct slice text = slice_trim(slice_head(line, slice_find_byte(line, '\n')));
-    const struct slice word = slice_head(text, slice_find_byte(text, ' '));
-    uint64_t version = 0;
-    if (format_is(line, PARTITION_DIRECTORY_BACKUP))
-        log_error("store", "%s is a backup: zaffre restore makes a data directory of it", path);
-    else if (slice_is(word, FORMAT_WORDS[PARTITION_DIRECTORY_STORE]) && word.len < text.len &&
-             decimal_parse_u64(slice_from(text, word.len + 1), &version) == OK &&
-             version > FORMAT_VERSION)
-        log_error("store",
-                  "%s was written by a newer zaffre: its format is %" PRIu64
-                  ", and this program knows %d",
-                  path, version, FORMAT_VERSION);
-    else
-        log_error("store", "%s was written in a format this program does not know", path);
-    return ERR_FORMAT_UNKNOWN;
+    const struct slice word = slice_head(line, slice_find_byte(line, ' '));
+    const size_t end = slice_find_byte(line, '\n');
+    if (word.len == line.len || end != line.len - 1 ||
+        decimal_parse_u64(slice_from(slice_head(line, end), word.len + 1), &format->version) != OK)
+        return false;
+    for (size_t kind = 0; kind < sizeof(FORMAT_WORDS) / sizeof(FORMAT_WORDS[0]); kind++)
+        if (slice_is(word, FORMAT_WORDS[kind])) {
+            format->kind = (enum partition_directory)kind;
+            return format->version > 0;
+        }
+    return false;
 }
 
 /* ERR_NOT_FOUND if there is no FORMAT, ERR_IO. */
@@ -189,15 +192,37 @@ static enum err read_format(int directory, const char *path, char buf[FORMAT_LIN
     return failed;
 }
 
-/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is not that of a store. */
-static enum err check_format(int directory, const char *path)
+/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is none that this program reads. */
+static enum err find_format(int directory, const char *path, struct format *format)
 {
     char buf[FORMAT_LINE_BYTES_MAX];
     struct slice line = { 0 };
     const enum err err = read_format(directory, path, buf, &line);
     if (err != OK)
         return err;
-    return format_is(line, PARTITION_DIRECTORY_STORE) ? OK : refuse_format(path, line);
+    if (!format_parse(line, format)) {
+        log_error("store", "%s was written in a format this program does not know", path);
+        return ERR_FORMAT_UNKNOWN;
+    }
+    if (format->version > FORMAT_VERSION) {
+        log_error("store",
+                  "%s was written by a newer zaffre: its format is %" PRIu64
+                  ", and this program knows %d",
+                  path, format->version, FORMAT_VERSION);
+        return ERR_FORMAT_UNKNOWN;
+    }
+    return OK;
+}
+
+/* The same of a directory that is to be served, which a backup is not. */
+static enum err find_store_format(int directory, const char *path, struct format *format)
+{
+    const enum err err = find_format(directory, path, format);
+    if (err == OK && format->kind != PARTITION_DIRECTORY_STORE) {
+        log_error("store", "%s is a backup: zaffre restore makes a data directory of it", path);
+        return ERR_FORMAT_UNKNOWN;
+    }
+    return err;
 }
 
 static enum err write_format(int directory, const char *path, enum partition_directory kind)
@@ -228,30 +253,16 @@ enum err partition_mark_directory(const char *path, enum partition_directory kin
     return err;
 }
 
-/* ERR_NOT_FOUND if there is no FORMAT, ERR_FORMAT_UNKNOWN if it is none of ours. */
-static enum err find_kind(int directory, const char *path, enum partition_directory *kind)
-{
-    char buf[FORMAT_LINE_BYTES_MAX];
-    struct slice line = { 0 };
-    const enum err err = read_format(directory, path, buf, &line);
-    if (err != OK)
-        return err;
-    if (format_is(line, PARTITION_DIRECTORY_STORE))
-        *kind = PARTITION_DIRECTORY_STORE;
-    else if (format_is(line, PARTITION_DIRECTORY_BACKUP))
-        *kind = PARTITION_DIRECTORY_BACKUP;
-    else
-        return refuse_format(path, line);
-    return OK;
-}
-
 enum err partition_directory_kind(const char *path, enum partition_directory *kind)
 {
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : system_error("opening", path);
-    const enum err err = find_kind(directory, path, kind);
+    struct format format;
+    const enum err err = find_format(directory, path, &format);
     close(directory);
+    if (err == OK)
+        *kind = format.kind;
     return err;
 }
 
@@ -268,7 +279,8 @@ static enum err lock_file(struct partition_lock *lock, const char *path)
 /* `lock->directory` is open.  Nothing is written to a directory that is not ours. */
 static enum err take(struct partition_lock *lock, const char *path)
 {
-    enum err err = check_format(lock->directory, path);
+    struct format format = { 0 };
+    enum err err = find_store_format(lock->directory, path, &format);
     if (err == ERR_NOT_FOUND)
         err = check_is_new(lock->directory, path);
     if (err != OK)
@@ -278,9 +290,13 @@ static enum err take(struct partition_lock *lock, const char *path)
     if (err != OK)
         return err;
     /* Another process may have written it before this one had the lock. */
-    err = check_format(lock->directory, path);
-    return err == ERR_NOT_FOUND ? write_format(lock->directory, path, PARTITION_DIRECTORY_STORE)
-                                : err;
+    err = find_store_format(lock->directory, path, &format);
+    if (err == OK && format.version < FORMAT_VERSION)
+        log_info("store", "%s is of format %" PRIu64 ", and goes on as %d", path, format.version,
+                 FORMAT_VERSION);
+    else if (err != ERR_NOT_FOUND)
+        return err;
+    return write_format(lock->directory, path, PARTITION_DIRECTORY_STORE);
 }
 
 /* Open the directory and `take` it. */
@@ -314,8 +330,8 @@ enum err partition_prepare_directory(const char *path, struct partition_lock **l
 /* As take, of a directory that has data already: a store or a backup. */
 static enum err take_existing(struct partition_lock *lock, const char *path)
 {
-    enum partition_directory kind;
-    const enum err err = find_kind(lock->directory, path, &kind);
+    struct format format;
+    const enum err err = find_format(lock->directory, path, &format);
     return err == OK ? lock_file(lock, path) : err;
 }
 

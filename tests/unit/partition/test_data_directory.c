@@ -80,7 +80,7 @@ static void a_new_directory_is_made_and_marked(void **state)
     snprintf(path, sizeof(path), "%s/deep/er", fixture->path);
     struct partition_lock *lock;
     assert_int_equal(partition_prepare_directory(path, &lock), OK);
-    assert_true(file_is(path_in(fixture, "deep/er/FORMAT"), "zaffre-store 1\n"));
+    assert_true(file_is(path_in(fixture, "deep/er/FORMAT"), "zaffre-store 2\n"));
     assert_int_not_equal(access(path_in(fixture, "deep/er/FORMAT.new"), F_OK), 0);
     partition_lock_free(lock);
 }
@@ -111,8 +111,10 @@ static void a_directory_in_use_is_locked_until_it_is_let_go(void **state)
 static void a_format_that_is_not_known_is_refused_and_kept(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const formats[] = { "zaffre-store 2\n", "zaffre-store 1", "", "x\n",
-                                           "zaffre-store 1\nmore" };
+    static const char *const formats[] = {
+        "zaffre-store 3\n", "zaffre-store 2", "",   "x\n", "zaffre-store 2\nmore",
+        "zaffre-store 0\n", "zaffre-store\n", "\n", "2\n", "zaffre-store 2 \n",
+    };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         write_file(path_in(fixture, "FORMAT"), formats[i]);
         struct partition_lock *lock;
@@ -120,6 +122,21 @@ static void a_format_that_is_not_known_is_refused_and_kept(void **state)
         assert_true(file_is(path_in(fixture, "FORMAT"), formats[i]));
     }
     assert_int_not_equal(access(path_in(fixture, "LOCK"), F_OK), 0);
+}
+
+static void a_store_of_the_first_format_is_taken_and_marked_as_ours(void **state)
+{
+    struct fixture *fixture = *state;
+    write_file(path_in(fixture, "FORMAT"), "zaffre-store 1\n");
+    assert_int_equal(mkdir(path_in(fixture, "meta"), 0700), 0);
+    struct partition_lock *lock;
+    assert_int_equal(partition_lock_directory(fixture->path, &lock), OK);
+    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-store 1\n"));
+    partition_lock_free(lock);
+
+    assert_int_equal(partition_prepare_directory(fixture->path, &lock), OK);
+    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-store 2\n"));
+    partition_lock_free(lock);
 }
 
 static void a_directory_with_something_in_our_place_is_refused_and_not_touched(void **state)
@@ -155,7 +172,7 @@ static void an_interrupted_first_start_is_no_obstacle(void **state)
     assert_int_equal(mkdir(path_in(fixture, "lost+found"), 0700), 0);
     struct partition_lock *lock;
     assert_int_equal(partition_prepare_directory(fixture->path, &lock), OK);
-    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-store 1\n"));
+    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-store 2\n"));
     partition_lock_free(lock);
 }
 
@@ -166,7 +183,7 @@ static void a_backup_is_looked_at_and_not_served(void **state)
     enum partition_directory kind;
     assert_int_equal(partition_directory_kind(fixture->path, &kind), ERR_NOT_FOUND);
     assert_int_equal(partition_mark_directory(fixture->path, PARTITION_DIRECTORY_BACKUP), OK);
-    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-backup 1\n"));
+    assert_true(file_is(path_in(fixture, "FORMAT"), "zaffre-backup 2\n"));
     assert_int_equal(partition_directory_kind(fixture->path, &kind), OK);
     assert_int_equal(kind, PARTITION_DIRECTORY_BACKUP);
     assert_int_equal(partition_prepare_directory(fixture->path, &lock), ERR_FORMAT_UNKNOWN);
@@ -198,6 +215,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_format_that_is_not_known_is_refused_and_kept, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_store_of_the_first_format_is_taken_and_marked_as_ours,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_directory_with_something_in_our_place_is_refused_and_not_touched, setup, teardown),
         cmocka_unit_test_setup_teardown(
