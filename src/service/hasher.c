@@ -1,3 +1,11 @@
+/*
+ * hasher.c - see hasher.h.
+ *
+ * A hasher with pieces is in one of two places: in the queue of those that wait for a thread, or in
+ * the hands of one thread, which hashes its oldest piece and puts it back at the end of the queue
+ * if there are more.  So the pieces of one payload are hashed in their order, and payloads take
+ * turns.
+ */
 #include "service/hasher.h"
 
 #include <pthread.h>
@@ -10,140 +18,192 @@
 #include "base/mutex.h"
 
 enum {
-    BUFFER_BYTES = 256 * 1024,
-    BUFFER_COUNT = 4,
+    PIECE_BYTES = 64 * 1024, /* more than arrives at a time */
+    CRUMB_BYTES = 4 * 1024,  /* below it, handing over takes longer than hashing */
+    PIECES_MAX = 16,         /* of one hasher */
+    PIECES_RESUME = 12,      /* whoever had to wait goes on at so many: not a wake-up for each */
 };
 
-struct buffer {
+struct hasher_piece {
     size_t len;
-    char bytes[BUFFER_BYTES];
+    struct hasher_piece *next; /* of the hasher's, or of those nobody uses */
+    char bytes[PIECE_BYTES];
 };
 
-struct hasher {
-    struct md5_ctx md5;  /* the thread's while a buffer is full, else the caller's */
-    struct hasher *next; /* of those nobody uses */
-
-    /* the caller's */
-    size_t filling; /* which buffer is being filled */
-
-    /* under lock */
-    struct mutex lock;
-    struct condvar changed;
-    size_t full_count; /* buffers handed over and not hashed yet */
-    size_t hashing;    /* which buffer is hashed next */
-
-    struct buffer buffers[BUFFER_COUNT]; /* a full one is the thread's, the others the caller's */
-};
-
-/* All there are, for as long as the process lives. */
+/* What all hashers share, for as long as the process lives. */
 static struct {
     struct mutex lock;
-    struct hasher *idle; /* under lock */
-    long count;          /* under lock; in use or not */
-} hashers = { .lock = MUTEX_INITIALIZER(LOCK_SERVICE_HASHER_POOL) };
+    pthread_once_t once;
+
+    /* under lock */
+    struct condvar work;     /* a hasher waits for a thread */
+    struct condvar progress; /* a hasher has PIECES_RESUME pieces left, or none */
+    struct hasher *first;    /* with pieces, waiting for a thread, oldest first */
+    struct hasher *last;
+    long waiting_count;        /* hashers that wait for a thread */
+    long idle_count;           /* threads that wait for a hasher */
+    long unmade_threads;       /* threads there may still be */
+    struct hasher_piece *free; /* pieces nobody uses */
+    size_t unmade_pieces;      /* pieces there may still be */
+} hashers = { .lock = MUTEX_INITIALIZER(LOCK_SERVICE_HASHERS), .once = PTHREAD_ONCE_INIT };
+
+static void prepare(void)
+{
+    condvar_init(&hashers.work);
+    condvar_init(&hashers.progress);
+    hashers.unmade_threads = sysconf(_SC_NPROCESSORS_ONLN);
+    hashers.unmade_pieces = (size_t)hashers.unmade_threads * PIECES_MAX;
+}
+
+/* --- the threads --- */
+
+/* Under the lock. */
+static void queue(struct hasher *hasher)
+{
+    hasher->next = NULL;
+    if (hashers.first == NULL)
+        hashers.first = hasher;
+    else
+        hashers.last->next = hasher;
+    hashers.last = hasher;
+    hashers.waiting_count++;
+}
+
+/* The oldest piece of a hasher.  Under the lock, which is let go meanwhile. */
+static void hash_piece(struct hasher *hasher)
+{
+    struct hasher_piece *piece = hasher->first;
+    hasher->first = piece->next;
+    mutex_unlock(&hashers.lock);
+    md5_update(&hasher->md5, piece->len, (const uint8_t *)piece->bytes);
+    mutex_lock(&hashers.lock);
+    piece->next = hashers.free;
+    hashers.free = piece;
+    hasher->piece_count--;
+    if (hasher->first != NULL)
+        queue(hasher);
+    if (hasher->piece_count == PIECES_RESUME || hasher->piece_count == 0)
+        condvar_broadcast(&hashers.progress);
+    /* With no piece left the hasher is its caller's, and may be gone. */
+}
 
 static void *run(void *arg)
 {
-    struct hasher *hasher = arg;
-    mutex_lock(&hasher->lock);
+    (void)arg;
+    mutex_lock(&hashers.lock);
     for (;;) {
-        while (hasher->full_count == 0)
-            condvar_wait(&hasher->changed, &hasher->lock);
-        const struct buffer *buffer = &hasher->buffers[hasher->hashing];
-        mutex_unlock(&hasher->lock);
-        md5_update(&hasher->md5, buffer->len, (const uint8_t *)buffer->bytes);
-        mutex_lock(&hasher->lock);
-        hasher->hashing = (hasher->hashing + 1) % BUFFER_COUNT;
-        hasher->full_count--;
-        condvar_signal(&hasher->changed);
+        while (hashers.first == NULL) {
+            hashers.idle_count++;
+            condvar_wait(&hashers.work, &hashers.lock);
+            hashers.idle_count--;
+        }
+        struct hasher *hasher = hashers.first;
+        hashers.first = hasher->next;
+        hashers.waiting_count--;
+        hash_piece(hasher);
     }
     return NULL;
 }
 
-static struct hasher *hasher_new(void)
+static void start_thread(void)
 {
-    struct hasher *hasher = calloc(1, sizeof(*hasher));
-    if (hasher == NULL)
-        panic("no memory for a hasher");
-    mutex_init(&hasher->lock, LOCK_SERVICE_HASHER);
-    condvar_init(&hasher->changed);
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run, hasher) != 0)
+    if (pthread_create(&thread, NULL, run, NULL) != 0)
         panic("cannot start a hasher's thread");
     pthread_setname_np(thread, "hash");
     pthread_detach(thread);
-    return hasher;
 }
 
-struct hasher *hasher_take(void)
+/* --- the callers --- */
+
+void hasher_init(struct hasher *hasher)
 {
-    const long count_max = sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_once(&hashers.once, prepare);
+    *hasher = (struct hasher){ 0 };
+    md5_init(&hasher->md5);
+}
+
+/* A piece nobody uses, or NULL.  Under the lock, which is let go to make one. */
+static struct hasher_piece *piece_take(void)
+{
+    struct hasher_piece *piece = hashers.free;
+    if (piece != NULL) {
+        hashers.free = piece->next;
+    } else if (hashers.unmade_pieces > 0) {
+        hashers.unmade_pieces--;
+        mutex_unlock(&hashers.lock);
+        piece = malloc(sizeof(*piece));
+        if (piece == NULL)
+            panic("no memory for a hasher");
+        mutex_lock(&hashers.lock);
+    }
+    return piece;
+}
+
+/* Room for `len` more bytes of this payload, or NULL when the caller has to hash them. */
+static struct hasher_piece *room_for(struct hasher *hasher, size_t len)
+{
+    struct hasher_piece *piece = NULL;
     mutex_lock(&hashers.lock);
-    struct hasher *hasher = hashers.idle;
-    const bool make = hasher == NULL && hashers.count < count_max;
-    if (hasher != NULL)
-        hashers.idle = hasher->next;
-    if (make)
-        hashers.count++;
+    if (hasher->piece_count == PIECES_MAX)
+        while (hasher->piece_count > PIECES_RESUME)
+            condvar_wait(&hashers.progress, &hashers.lock);
+    if (hasher->piece_count > 0 || len >= CRUMB_BYTES)
+        piece = piece_take();
+    /* Bytes are hashed in their order. */
+    while (piece == NULL && hasher->piece_count > 0)
+        condvar_wait(&hashers.progress, &hashers.lock);
     mutex_unlock(&hashers.lock);
-    if (make)
-        hasher = hasher_new();
-    if (hasher != NULL)
-        md5_init(&hasher->md5);
-    return hasher;
+    return piece;
 }
 
-/* The buffer being filled is the thread's now; another is waited for. */
-static void hand_over(struct hasher *hasher)
+static void hand_over(struct hasher *hasher, struct hasher_piece *piece)
 {
-    mutex_lock(&hasher->lock);
-    hasher->full_count++;
-    condvar_signal(&hasher->changed);
-    while (hasher->full_count == BUFFER_COUNT)
-        condvar_wait(&hasher->changed, &hasher->lock);
-    mutex_unlock(&hasher->lock);
-    hasher->filling = (hasher->filling + 1) % BUFFER_COUNT;
-    hasher->buffers[hasher->filling].len = 0;
+    bool start = false;
+    piece->next = NULL;
+    mutex_lock(&hashers.lock);
+    if (hasher->first == NULL)
+        hasher->first = piece;
+    else
+        hasher->last->next = piece;
+    hasher->last = piece;
+    if (hasher->piece_count++ == 0) {
+        queue(hasher);
+        start = hashers.waiting_count > hashers.idle_count && hashers.unmade_threads > 0;
+        hashers.unmade_threads -= start ? 1 : 0;
+        condvar_signal(&hashers.work);
+    }
+    mutex_unlock(&hashers.lock);
+    if (start)
+        start_thread();
 }
 
 void hasher_update(struct hasher *hasher, struct slice bytes)
 {
     while (bytes.len > 0) {
-        struct buffer *buffer = &hasher->buffers[hasher->filling];
-        const struct slice part = slice_head(bytes, BUFFER_BYTES - buffer->len);
-        memcpy(buffer->bytes + buffer->len, part.data, part.len);
-        buffer->len += part.len;
+        const struct slice part = slice_head(bytes, PIECE_BYTES);
+        struct hasher_piece *piece = room_for(hasher, part.len);
+        if (piece == NULL) {
+            md5_update(&hasher->md5, part.len, (const uint8_t *)part.data);
+        } else {
+            memcpy(piece->bytes, part.data, part.len);
+            piece->len = part.len;
+            hand_over(hasher, piece);
+        }
         bytes = slice_from(bytes, part.len);
-        if (buffer->len == BUFFER_BYTES)
-            hand_over(hasher);
     }
 }
 
-/* Wait until the thread has nothing left to do. */
-static void settle(struct hasher *hasher)
+void hasher_abort(struct hasher *hasher)
 {
-    mutex_lock(&hasher->lock);
-    while (hasher->full_count > 0)
-        condvar_wait(&hasher->changed, &hasher->lock);
-    mutex_unlock(&hasher->lock);
+    mutex_lock(&hashers.lock);
+    while (hasher->piece_count > 0)
+        condvar_wait(&hashers.progress, &hashers.lock);
+    mutex_unlock(&hashers.lock);
 }
 
 void hasher_finish(struct hasher *hasher, uint8_t md5[DIGEST_MD5_BYTES])
 {
-    if (hasher->buffers[hasher->filling].len > 0)
-        hand_over(hasher);
-    settle(hasher);
-    md5_digest(&hasher->md5, DIGEST_MD5_BYTES, md5);
-}
-
-void hasher_give_back(struct hasher *hasher)
-{
-    if (hasher == NULL)
-        return;
-    settle(hasher);
-    hasher->buffers[hasher->filling].len = 0;
-    mutex_lock(&hashers.lock);
-    hasher->next = hashers.idle;
-    hashers.idle = hasher;
-    mutex_unlock(&hashers.lock);
+    hasher_abort(hasher);
+    md5_digest(&hasher->md5, DIGEST_MD5_BYTES, md5); /* which begins anew */
 }

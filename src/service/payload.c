@@ -15,7 +15,7 @@ struct payload_writer {
     uint64_t length_bytes; /* announced */
     uint64_t taken_bytes;  /* so far */
     struct md5_ctx md5_ctx;
-    struct hasher *hasher; /* computes the MD5 of a long payload; else NULL */
+    struct hasher *hasher; /* instead of md5_ctx, for a long payload; else NULL */
     uint8_t md5[DIGEST_MD5_BYTES];
     uint64_t crc64;
     bool skips_md5;
@@ -25,16 +25,11 @@ struct payload_writer {
     struct stream_writer *stream; /* CONTENT_EXTENT, until committed */
 };
 
-static void give_hasher_back(struct payload_writer *writer)
-{
-    hasher_give_back(writer->hasher);
-    writer->hasher = NULL;
-}
-
 static void writer_cleanup(void *arg)
 {
     struct payload_writer *writer = arg;
-    give_hasher_back(writer);
+    if (writer->hasher != NULL)
+        hasher_abort(writer->hasher);
     stream_writer_abort(writer->stream);
     writer->stream = NULL;
 }
@@ -51,6 +46,10 @@ enum err payload_writer_new(struct service *service, struct arena *arena, uint64
         const enum err err = stream_writer_new(service->stream, length_bytes, &writer->stream);
         if (err != OK)
             return err;
+        if (length_bytes >= HASHED_ASIDE_BYTES) {
+            writer->hasher = arena_alloc(arena, sizeof(*writer->hasher));
+            hasher_init(writer->hasher);
+        }
         arena_on_clear(arena, writer_cleanup, writer);
     }
     *result = writer;
@@ -67,9 +66,6 @@ static void add_to_md5(struct payload_writer *writer, struct slice bytes)
 {
     if (writer->skips_md5)
         return;
-    if (writer->taken_bytes == 0 && writer->stream != NULL &&
-        writer->length_bytes >= HASHED_ASIDE_BYTES)
-        writer->hasher = hasher_take();
     if (writer->hasher != NULL)
         hasher_update(writer->hasher, bytes);
     else
@@ -99,12 +95,10 @@ enum err payload_writer_finish(struct payload_writer *writer)
     writer->finished = true;
     /* The disk has begun with the rest when the wait for the hash begins. */
     const enum err err = writer->stream == NULL ? OK : stream_writer_finish(writer->stream);
-    if (writer->hasher != NULL) {
+    if (writer->hasher != NULL)
         hasher_finish(writer->hasher, writer->md5);
-        give_hasher_back(writer);
-    } else {
+    else
         md5_digest(&writer->md5_ctx, sizeof(writer->md5), writer->md5);
-    }
     return err;
 }
 
