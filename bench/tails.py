@@ -24,6 +24,7 @@ from steps import Cycle, Step, pieces_file
 RATE = 1000  # requests of a probe in a second
 CONNECTIONS = 8
 READ = 1000  # blobs that are read in turn
+SLOW_TURNS = 10  # in which slow clients send
 BLOCK_BLOB = ("x-ms-blob-type: BlockBlob",)
 
 
@@ -121,7 +122,11 @@ def puts(server, size_bytes, rate):
 
 @contextlib.contextmanager
 def slow_bodies(server, clients):
-    """Clients that send a few bytes of a body at a time, and never all of it."""
+    """Clients that send a few bytes of a body every 50 ms, and never all of it.
+
+    They take turns, a tenth of them every 5 ms: a hundred that all send at the same instant are one
+    client with bursts, whose pieces wait for each other.
+    """
     stop = threading.Event()
     failures = []
     head = ("PUT {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-ms-version: " + sas.VERSION +
@@ -137,9 +142,11 @@ def slow_bodies(server, clients):
         with selectors.DefaultSelector() as answers:
             for client in sockets:
                 answers.register(client, selectors.EVENT_READ)
-            while not stop.wait(0.05) and not failures:
-                for client in sockets:
+            turn = 0
+            while not stop.wait(0.05 / SLOW_TURNS) and not failures:
+                for client in sockets[turn::SLOW_TURNS]:
                     client.send(b"0123456789abcdef")
+                turn = (turn + 1) % SLOW_TURNS
                 if answers.select(0):
                     failures.append("a slow client was answered before its body was there")
 
