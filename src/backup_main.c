@@ -16,7 +16,7 @@
 
 #include "backup/control.h"
 #include "backup/control_client.h"
-#include "backup/file_copy.h"
+#include "backup/disk_file.h"
 #include "backup/manifest.h"
 #include "backup/store_copy.h"
 #include "base/arena.h"
@@ -155,7 +155,7 @@ static enum err find_stranger(const char *path, bool (*is_fine)(const char *name
 {
     DIR *directory = opendir(path);
     if (directory == NULL)
-        return errno == ENOENT ? ERR_NOT_FOUND : file_error("opening", path);
+        return errno == ENOENT ? ERR_NOT_FOUND : disk_file_error("opening", path);
     enum err err = ERR_NOT_FOUND;
     const struct dirent *entry;
     while (err == ERR_NOT_FOUND && (entry = readdir(directory)) != NULL) {
@@ -175,9 +175,9 @@ static enum err read_manifest_text(struct arena *arena, const char *path, struct
 {
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
-        return file_error("opening", path);
+        return disk_file_error("opening", path);
     const enum err err =
-        file_read_small(&(struct file_place){ directory, MANIFEST_NAME }, arena, text);
+        disk_file_read_small(&(struct disk_file){ directory, MANIFEST_NAME }, arena, text);
     close(directory);
     return err;
 }
@@ -214,8 +214,8 @@ static enum err write_manifest(struct manifest *manifest, const char *path)
     manifest->made = NULL;
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
-        return file_error("opening", path);
-    const enum err err = file_write_new(&(struct file_place){ directory, MANIFEST_NAME }, text);
+        return disk_file_error("opening", path);
+    const enum err err = disk_file_write_new(&(struct disk_file){ directory, MANIFEST_NAME }, text);
     close(directory);
     return err;
 }
@@ -278,7 +278,7 @@ static enum err lock_partial(struct making *making)
         return ERR_IO;
     making->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (making->lock < 0)
-        return file_error("making", path);
+        return disk_file_error("making", path);
     if (flock(making->lock, LOCK_EX | LOCK_NB) == 0)
         return OK;
     fprintf(stderr, "backup: %s is being written by another backup\n", making->partial);
@@ -390,16 +390,16 @@ static enum err complete(const struct making *making)
     if (!path_make(path, "%s/LOCK", making->partial))
         return ERR_IO;
     if (unlink(path) != 0)
-        return file_error("removing", path);
+        return disk_file_error("removing", path);
     /* FORMAT comes last, and its directory is synced with it. */
     const enum err err = partition_mark_directory(making->partial, PARTITION_DIRECTORY_BACKUP);
     if (err != OK)
         return err;
     if (rename(making->partial, making->to) != 0)
-        return file_error("renaming", making->partial);
+        return disk_file_error("renaming", making->partial);
     if (!path_make(path, "%s/..", making->to))
         return ERR_IO;
-    return file_sync_directory(path);
+    return disk_file_sync_directory(path);
 }
 
 static enum backup_exit fill_partial(struct making *making, const struct manifest *earlier)
@@ -483,7 +483,7 @@ static enum err prepare_target(const char *path)
 {
     if (mkdir(path, 0700) == 0) {
         char parent[PATH_MAX];
-        return path_make(parent, "%s/..", path) ? file_sync_directory(parent) : ERR_IO;
+        return path_make(parent, "%s/..", path) ? disk_file_sync_directory(parent) : ERR_IO;
     }
     if (errno != EEXIST) {
         fprintf(stderr, "restore: %s cannot be made: %s\n", path, strerror(errno));

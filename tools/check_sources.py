@@ -22,7 +22,7 @@ TESTED_ELSEWHERE = {
     "src/backup_main.c": "tests/e2e/backup.test.mjs",
     "src/backup/control.c": "tests/e2e/backup.test.mjs: it needs two processes",
     "src/backup/control_client.c": "tests/e2e/backup.test.mjs: it needs two processes",
-    "src/backup/file_copy.c": "tests/e2e/backup.test.mjs",
+    "src/backup/disk_file.c": "tests/e2e/backup.test.mjs",
     "src/backup/store_copy.c": "tests/e2e/backup.test.mjs",
     "src/fsck_main.c": "tests/e2e/fsck.test.mjs",
     "src/notify.c": "tests/wire/privileges.test.mjs",

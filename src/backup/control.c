@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "backup/file_copy.h"
+#include "backup/disk_file.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -98,7 +98,7 @@ static enum err make_checkpoint(struct control *control)
     if (len < 0 || (size_t)len >= sizeof(path))
         return ERR_IO;
     if (mkdirat(control->directory, CONTROL_CHECKPOINT, 0700) != 0)
-        return file_error("making", CONTROL_CHECKPOINT);
+        return disk_file_error("making", CONTROL_CHECKPOINT);
     return partition_checkpoint(control->store, path);
 }
 

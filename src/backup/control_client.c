@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "backup/control.h"
-#include "backup/file_copy.h"
+#include "backup/disk_file.h"
 #include "base/slice.h"
 
 enum {
@@ -21,7 +21,7 @@ static enum err connect_in(const char *path, int *connection)
 {
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
-        return file_error("opening", path);
+        return disk_file_error("opening", path);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", directory,
              CONTROL_SOCKET);
@@ -30,7 +30,7 @@ static enum err connect_in(const char *path, int *connection)
     if (*connection < 0 ||
         connect(*connection, (const struct sockaddr *)&address, sizeof(address)) != 0)
         err = errno == ENOENT || errno == ECONNREFUSED ? ERR_NOT_FOUND
-                                                       : file_error("connecting to", path);
+                                                       : disk_file_error("connecting to", path);
     close(directory);
     if (err != OK && *connection >= 0)
         close(*connection);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backup/file_copy.h"
+#include "backup/disk_file.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/encoding.h"
@@ -31,12 +31,12 @@ struct copying {
 static enum err open_directory(const char *path, int *directory)
 {
     *directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *directory < 0 ? file_error("opening", path) : OK;
+    return *directory < 0 ? disk_file_error("opening", path) : OK;
 }
 
 static enum err make_directory(int parent, const char *name)
 {
-    return mkdirat(parent, name, 0700) == 0 ? OK : file_error("making", name);
+    return mkdirat(parent, name, 0700) == 0 ? OK : disk_file_error("making", name);
 }
 
 /* --- metadata --- */
@@ -57,8 +57,8 @@ static enum err copy_meta_file(struct store_copy *copy, int from, int to, const 
 {
     struct manifest_file file = { .kind = MANIFEST_META, .name = name };
     const enum err err =
-        file_copy_whole(&(struct file_place){ from, name }, &(struct file_place){ to, name },
-                        &file.size_bytes, &file.crc);
+        disk_file_copy(&(struct disk_file){ from, name }, &(struct disk_file){ to, name },
+                       &file.size_bytes, &file.crc);
     if (err != OK)
         return err;
     copy->meta_bytes += file.size_bytes;
@@ -72,7 +72,7 @@ static enum err copy_meta_files(struct store_copy *copy, DIR *from, int to)
         errno = 0;
         const struct dirent *entry = readdir(from);
         if (entry == NULL)
-            return errno == 0 ? OK : file_error("listing", copy->meta_path);
+            return errno == 0 ? OK : disk_file_error("listing", copy->meta_path);
         if (!is_meta_file(entry))
             continue;
         const enum err err = copy_meta_file(copy, dirfd(from), to, entry->d_name);
@@ -88,16 +88,16 @@ static enum err copy_meta(const struct copying *copying)
         return err;
     const int to = openat(copying->to, "meta", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
-        return file_error("opening", "meta");
+        return disk_file_error("opening", "meta");
     DIR *from = opendir(copying->copy->meta_path);
     if (from == NULL) {
-        err = file_error("opening", copying->copy->meta_path);
+        err = disk_file_error("opening", copying->copy->meta_path);
     } else {
         err = copy_meta_files(copying->copy, from, to);
         closedir(from);
     }
     if (err == OK && fsync(to) != 0)
-        err = file_error("syncing", "meta");
+        err = disk_file_error("syncing", "meta");
     close(to);
     return err;
 }
@@ -155,7 +155,7 @@ static enum err copy_ranges(struct store_copy *copy, const struct partition_exte
         while (i < extent->range_count && extent->ranges[i].offset == end &&
                stream_range_is_valid(&extent->ranges[i]))
             end = end_of(&extent->ranges[i++]);
-        err = file_copy_part(from, to, begin, end - begin, &unread);
+        err = disk_file_copy_part(from, to, begin, end - begin, &unread);
         copy->copied_bytes += end - begin;
     }
     copy->unread_count += unread;
@@ -166,10 +166,10 @@ static enum err finish_extent(const struct partition_extent *extent, int file, c
                               uint64_t *size_bytes)
 {
     if (extent->length > 0 && ftruncate(file, (off_t)extent->length) != 0)
-        return file_error("sizing", path);
+        return disk_file_error("sizing", path);
     struct stat stat;
     if (fstat(file, &stat) != 0 || fsync(file) != 0)
-        return file_error("syncing", path);
+        return disk_file_error("syncing", path);
     *size_bytes = (uint64_t)stat.st_size;
     return OK;
 }
@@ -180,7 +180,7 @@ static enum err copy_extent_file(const struct copying *copying,
 {
     const int to = openat(copying->to, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (to < 0)
-        return file_error("making", path);
+        return disk_file_error("making", path);
     enum err err = copy_ranges(copying->copy, extent, from, to);
     if (err == OK)
         err = finish_extent(extent, to, path, size_bytes);
@@ -226,7 +226,7 @@ static enum err copy_extent(void *arg, const struct partition_extent *extent)
         const int from = openat(copying->from, path, O_RDONLY | O_CLOEXEC);
         if (from < 0) {
             const bool missing = errno == ENOENT;
-            const enum err failed = file_error("opening", path);
+            const enum err failed = disk_file_error("opening", path);
             copy->missing_count += missing;
             return missing ? OK : failed;
         }
@@ -265,7 +265,7 @@ static enum err sync_copy(const char *to_path)
     for (size_t i = 0; err == OK && i < sizeof(names) / sizeof(names[0]); i++) {
         char path[PATH_MAX];
         const int len = snprintf(path, sizeof(path), "%s%s", to_path, names[i]);
-        err = len > 0 && (size_t)len < sizeof(path) ? file_sync_directory(path) : ERR_IO;
+        err = len > 0 && (size_t)len < sizeof(path) ? disk_file_sync_directory(path) : ERR_IO;
     }
     return err;
 }

@@ -1,4 +1,4 @@
-#include "backup/file_copy.h"
+#include "backup/disk_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ enum {
     UNREAD_BYTES = 4096,                 /* what is left out where the disk cannot read */
 };
 
-enum err file_error(const char *doing, const char *name)
+enum err disk_file_error(const char *doing, const char *name)
 {
     const int code = errno;
     char text[128];
@@ -36,16 +36,16 @@ enum err file_error(const char *doing, const char *name)
     }
 }
 
-static enum err open_to_read(const struct file_place *place, int *file)
+static enum err open_to_read(const struct disk_file *place, int *file)
 {
     *file = openat(place->directory, place->name, O_RDONLY | O_CLOEXEC);
-    return *file < 0 ? file_error("opening", place->name) : OK;
+    return *file < 0 ? disk_file_error("opening", place->name) : OK;
 }
 
-static enum err open_new(const struct file_place *place, int *file)
+static enum err open_new(const struct disk_file *place, int *file)
 {
     *file = openat(place->directory, place->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return *file < 0 ? file_error("making", place->name) : OK;
+    return *file < 0 ? disk_file_error("making", place->name) : OK;
 }
 
 /* All of the bytes; false with errno. */
@@ -90,9 +90,9 @@ static enum err copy_opened(int from, int to, const char *name, uint64_t *size_b
     for (;;) {
         const ssize_t n = read_some(from, buf, COPY_BYTES, *size_bytes);
         if (n < 0)
-            err = file_error("reading", name);
+            err = disk_file_error("reading", name);
         else if (n > 0 && !write_all(to, buf, (size_t)n, *size_bytes))
-            err = file_error("writing", name);
+            err = disk_file_error("writing", name);
         if (err != OK || n == 0)
             break;
         *crc = digest_crc32c(*crc, slice_make(buf, (size_t)n));
@@ -100,12 +100,12 @@ static enum err copy_opened(int from, int to, const char *name, uint64_t *size_b
     }
     free(buf);
     if (err == OK && fsync(to) != 0)
-        err = file_error("syncing", name);
+        err = disk_file_error("syncing", name);
     return err;
 }
 
-enum err file_copy_whole(const struct file_place *from, const struct file_place *to,
-                         uint64_t *size_bytes, uint32_t *crc)
+enum err disk_file_copy(const struct disk_file *from, const struct disk_file *to,
+                        uint64_t *size_bytes, uint32_t *crc)
 {
     int source;
     enum err err = open_to_read(from, &source);
@@ -141,7 +141,7 @@ static uint64_t copy_by_system(int from, int to, uint64_t offset, uint64_t lengt
     return done;
 }
 
-enum err file_copy_part(int from, int to, uint64_t offset, uint64_t length, bool *unread)
+enum err disk_file_copy_part(int from, int to, uint64_t offset, uint64_t length, bool *unread)
 {
     assert(length > 0);
     uint64_t done = copy_by_system(from, to, offset, length);
@@ -158,7 +158,7 @@ enum err file_copy_part(int from, int to, uint64_t offset, uint64_t length, bool
             break;
         if (n > 0) {
             if (!write_all(to, buf, (size_t)n, offset + done))
-                err = file_error("writing", "an extent");
+                err = disk_file_error("writing", "an extent");
             done += (uint64_t)n;
         } else if (want > UNREAD_BYTES) {
             piece = UNREAD_BYTES;
@@ -173,7 +173,8 @@ enum err file_copy_part(int from, int to, uint64_t offset, uint64_t length, bool
     return err;
 }
 
-enum err file_read_small(const struct file_place *place, struct arena *arena, struct slice *bytes)
+enum err disk_file_read_small(const struct disk_file *place, struct arena *arena,
+                              struct slice *bytes)
 {
     int file;
     enum err err = open_to_read(place, &file);
@@ -181,7 +182,7 @@ enum err file_read_small(const struct file_place *place, struct arena *arena, st
         return err;
     struct stat stat;
     if (fstat(file, &stat) != 0)
-        err = file_error("reading", place->name);
+        err = disk_file_error("reading", place->name);
     else if (stat.st_size > SMALL_BYTES_MAX)
         err = ERR_TOO_LARGE;
     if (err == OK) {
@@ -192,31 +193,31 @@ enum err file_read_small(const struct file_place *place, struct arena *arena, st
             n = read_some(file, buf + len, (size_t)stat.st_size - len, len);
             len += n > 0 ? (size_t)n : 0;
         }
-        err = n < 0 ? file_error("reading", place->name) : OK;
+        err = n < 0 ? disk_file_error("reading", place->name) : OK;
         *bytes = slice_make(buf, len);
     }
     close(file);
     return err;
 }
 
-enum err file_write_new(const struct file_place *place, struct slice bytes)
+enum err disk_file_write_new(const struct disk_file *place, struct slice bytes)
 {
     int file;
     enum err err = open_new(place, &file);
     if (err != OK)
         return err;
     if (!write_all(file, bytes.data, bytes.len, 0) || fsync(file) != 0)
-        err = file_error("writing", place->name);
+        err = disk_file_error("writing", place->name);
     close(file);
     return err;
 }
 
-enum err file_sync_directory(const char *path)
+enum err disk_file_sync_directory(const char *path)
 {
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
-        return file_error("opening", path);
-    const enum err err = fsync(directory) == 0 ? OK : file_error("syncing", path);
+        return disk_file_error("opening", path);
+    const enum err err = fsync(directory) == 0 ? OK : disk_file_error("syncing", path);
     close(directory);
     return err;
 }
