@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "load_script.h"
+#include "load_fail.h"
 
 static void durations_add_us(struct durations *durations, uint32_t us)
 {

@@ -48,6 +48,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "load_text.h"
+
 enum {
     STEPS_MAX = 16,
     NUMBERS_MAX = 24,
@@ -57,13 +59,6 @@ enum {
 };
 
 struct script;
-
-/* A text that grows.  Zero is an empty one. */
-struct text {
-    char *data;
-    size_t len;
-    size_t capacity;
-};
 
 struct kept {
     unsigned count;
@@ -96,12 +91,6 @@ struct answer {
     const char *body;
     size_t body_len;
 };
-
-/* End the process with a message. */
-void load_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* Make room for `extra` more bytes behind a text. */
-void text_reserve(struct text *text, size_t extra);
 
 const struct script *script_read(const char *path);
 

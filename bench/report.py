@@ -129,14 +129,18 @@ def build_options(build):
     return by_name["buildtype"], by_name["b_sanitize"]
 
 
-def circumstances(root, command, other_load):
+def duration(seconds):
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} minutes"
+
+
+def circumstances(root, command, took_sec, other_load):
     memory_kib = int(first_line("/proc/meminfo", r"^MemTotal:\s+(\d+)"))
     options = build_options(BUILD)
     zaffre = Zaffre.version() or "unknown"
     if options is not None:
         zaffre += f", meson build type {options[0]}"
     return "\n".join([
-        f"- Command: `{command}`",
+        f"- Command: `{command}`, which took {duration(took_sec)}",
         f"- Date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
         f"- Machine: {os.cpu_count()} x {first_line('/proc/cpuinfo', r'^model name.*: (.*)$')}, "
         f"{memory_kib / (1 << 20):.0f} GiB, Linux {platform.release()}, "

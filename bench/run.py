@@ -141,6 +141,7 @@ def main():
     if arguments.growth and not patterns:
         patterns = GROWING
     plan, part = plan_of(arguments)
+    began_at = time.perf_counter()
     try:
         rows = selected(rows_of(plan), patterns, arguments.quick)
         workloads = [workload for row in rows for workload in row.workloads]
@@ -153,7 +154,8 @@ def main():
         with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as work:
             measure(rows, pathlib.Path(work), plan)
         command = " ".join(["script/bench", *sys.argv[1:]])
-        text = report.document(workloads, report.circumstances(ROOT, command, other_load))
+        took_sec = time.perf_counter() - began_at
+        text = report.document(workloads, report.circumstances(ROOT, command, took_sec, other_load))
         print(text)
         if part is not None:
             report.write(DOCUMENT, text, *part)
