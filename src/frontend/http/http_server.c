@@ -32,6 +32,7 @@
 #include "frontend/http/http_listener.h"
 #include "frontend/http/http_metrics.h"
 #include "frontend/http/http_reason.h"
+#include "frontend/http/tls_transport.h"
 #include "service/limits.h"
 
 enum {
@@ -331,6 +332,11 @@ static struct MHD_Response *payload_response(struct exchange *exchange)
                                              exchange, NULL);
 }
 
+static uint64_t body_bytes(const struct http_response *response)
+{
+    return response->payload != NULL ? response->payload_length : response->body.len;
+}
+
 static struct MHD_Response *body_response(struct exchange *exchange)
 {
     const struct http_response *response = &exchange->request.response;
@@ -357,6 +363,25 @@ static void add_common_headers(struct exchange *exchange)
         http_response_add_text(response, "Connection", "close");
 }
 
+/* The library sends a body after the head. */
+static bool has_body(const struct exchange *exchange)
+{
+    const struct http_response *response = &exchange->request.response;
+    const unsigned status = response->status;
+    if (slice_is(exchange->request.message.method, "HEAD") || status < 200 || status == 204 ||
+        status == 304)
+        return false;
+    return body_bytes(response) > 0;
+}
+
+static struct tls_transport *transport_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    assert(info != NULL && info->socket_context != NULL);
+    return info->socket_context;
+}
+
 static enum MHD_Result queue_answer(struct exchange *exchange)
 {
     struct http_response *response = &exchange->request.response;
@@ -378,6 +403,8 @@ static enum MHD_Result queue_answer(struct exchange *exchange)
     exchange->status = response->status;
     exchange->answered = true;
     http_reason_set(response->reason);
+    if (exchange->server->https && has_body(exchange))
+        tls_transport_hold(transport_of(exchange->connection));
     const enum MHD_Result queued =
         MHD_queue_response(exchange->connection, response->status, answer);
     MHD_destroy_response(answer);
@@ -445,11 +472,8 @@ static void completed(void *cls, struct MHD_Connection *connection, void **con_c
     const int64_t span_us = clock_monotonic_us() - request->started_us;
     http_metrics_in_flight(-1);
     if (exchange->answered && server->context != NULL) {
-        const uint64_t bytes_out = request->response.payload != NULL
-                                       ? request->response.payload_length
-                                       : request->response.body.len;
         http_metrics_answered(request->context->kind, request->operation, exchange->status, span_us,
-                              request->body_taken, bytes_out);
+                              request->body_taken, body_bytes(&request->response));
         if (log_enabled(LOG_DEBUG))
             log_debug("request", "%s %.*s %.*s %u %" PRId64 "us", request->id_text,
                       (int)request->message.method.len, request->message.method.data,
@@ -538,16 +562,21 @@ static void notice_connection(void *cls, struct MHD_Connection *connection, void
                               enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *server = cls;
-    (void)socket_context;
     const bool started = code == MHD_CONNECTION_NOTIFY_STARTED;
     atomic_fetch_add_explicit(&server->connections, started ? 1 : -1, memory_order_relaxed);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info != NULL);
-    if (started)
-        http_hangup_watch(server->hangup, info->connect_fd);
-    else
-        http_hangup_forget(server->hangup, info->connect_fd);
+    const int descriptor = info->connect_fd;
+    if (!started) {
+        http_hangup_forget(server->hangup, descriptor);
+        tls_transport_free(*socket_context);
+        return;
+    }
+    http_hangup_watch(server->hangup, descriptor);
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info != NULL) /* over TLS */
+        *socket_context = tls_transport_new(info->tls_session, descriptor);
 }
 
 /* The library deals connections out to its workers by their descriptor's number. */
