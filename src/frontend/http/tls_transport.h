@@ -3,12 +3,12 @@
  *
  * GnuTLS alone asks the kernel for the five bytes of a record's header and then for its rest, and
  * libmicrohttpd has the head of an answer and its body sent each for itself, which are two packets,
- * and two wake-ups of the client.  Both calls of the kernel are saved here: what has arrived is read
- * ahead, and the record with the head waits for the first one of the body.
+ * and two wake-ups of the client.  Here what has arrived is read ahead, and the record with the
+ * head waits for the first one of the body.
  *
  * Reading ahead is safe with the library's edge-triggered epoll because it reads a TLS connection
- * until GnuTLS has no more to give, and GnuTLS asks here until it is told EAGAIN, which is said only
- * when nothing that was read ahead is left.
+ * until GnuTLS has no more to give, and GnuTLS asks here until it is told EAGAIN, which is said
+ * only when nothing that was read ahead is left.
  *
  * A transport belongs to the worker of its connection.
  */
