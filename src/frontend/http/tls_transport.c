@@ -16,7 +16,7 @@ enum {
     AHEAD_BYTES = 4096,
     /* The head of an answer fits. */
     HELD_BYTES = 2048,
-    /* GnuTLS has no more to send at a time. */
+    /* Of what is to be sent at a time; GnuTLS comes again with the rest. */
     PIECES_MAX = 32,
 };
 
@@ -96,11 +96,11 @@ static ssize_t send_after_held(struct tls_transport *transport, const struct iov
                                size_t count)
 {
     const size_t held = span_size(transport->held);
+    const size_t some = count < PIECES_MAX ? count : PIECES_MAX;
     struct iovec all[1 + PIECES_MAX];
-    assert(count <= PIECES_MAX);
     all[0] = (struct iovec){ transport->held_bytes + transport->held.begin, held };
-    memcpy(all + 1, pieces, count * sizeof(*pieces));
-    const ssize_t sent = send_pieces(transport, all, 1 + count);
+    memcpy(all + 1, pieces, some * sizeof(*pieces));
+    const ssize_t sent = send_pieces(transport, all, 1 + some);
     if (sent < 0)
         return sent;
     if ((size_t)sent > held) {
