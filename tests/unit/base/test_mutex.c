@@ -275,14 +275,14 @@ static void waiting_ends_when_its_time_has_come(void **state)
     locks_release(&locks);
 }
 
-static struct mutex constant = MUTEX_INITIALIZER(LOCK_SERVICE_HASHER);
+static struct mutex constant = MUTEX_INITIALIZER(LOCK_SERVICE_HASHERS);
 
 static void a_constant_mutex_needs_no_init(void **state)
 {
     (void)state;
     mutex_lock(&constant);
     mutex_unlock(&constant);
-    assert_int_equal(constant.rank, LOCK_SERVICE_HASHER);
+    assert_int_equal(constant.rank, LOCK_SERVICE_HASHERS);
 }
 
 int main(void)
