@@ -232,7 +232,8 @@ static inline void engine_group_rollback(struct engine_group *group)
     group->engine->ops->group_rollback(group);
 }
 
-/* About how much there is to write; 0 if and only if the group is empty. */
+/* About how much was changed, with all that was changed again later; 0 if and only if the group is
+   empty. */
 static inline size_t engine_group_size_bytes(struct engine_group *group)
 {
     return group->engine->ops->group_size_bytes(group);

@@ -2,7 +2,7 @@
  * engine_rocksdb.h - the embedded durable engine, on RocksDB's C API.
  *
  * All partitions live in one column family, ordered by physical key (partition/physical_key.h).
- * A group is a write batch with an index; committing it is one append to the write-ahead log and
+ * A group is a map of changes (partition/group_map.h); committing it is one append to the log and
  * one sync.  RocksDB joins the syncs of groups that commit at the same time.
  */
 #ifndef PARTITION_ROCKSDB_ENGINE_ROCKSDB_H

@@ -1,10 +1,9 @@
 /*
  * rocks_cursor.c - cursors over a snapshot, and inside a group.
  *
- * A group's cursor runs over the batch laid on the latest committed state.  A write to the batch
- * moves the memory its entries point to and disturbs an iterator that stands on the key written,
- * so such a cursor hands out copies, and seeks anew, behind the last key it gave, whenever the
- * group was written to since.
+ * A group's cursor merges what the group has changed with what the database has; where both have a
+ * key the group is right.  What the group writes meanwhile does not move what the cursor stands on,
+ * nor the bytes it has given; the group's side is only looked up again, behind the last key given.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,10 +12,12 @@
 #include "partition/heap.h"
 #include "partition/rocksdb/rocks_internal.h"
 
+/* Where the iterator of the database is. */
 enum position {
-    TO_SEEK, /* the next step begins at `at` */
-    ON_KEY,  /* the iterator stands on the key last given */
-    AT_END,  /* there was no more */
+    TO_SEEK, /* nowhere: it begins at `at` */
+    BEHIND,  /* on a key that was given, or that the group has changed */
+    AHEAD,   /* on a key that is still to be given */
+    AT_END,  /* there is no more */
 };
 
 struct rocks_cursor {
@@ -27,80 +28,91 @@ struct rocks_cursor {
     size_t name_len; /* of the partition's part of physical keys */
     struct physical_key prefix;
     struct physical_key past; /* the upper bound; `read` points to it */
-    struct physical_key at;
+    struct physical_key at;   /* no key before it is given any more */
+    bool has_given;           /* a key, the one before `at` */
 
     /* in a group */
-    struct rocks_group *group; /* or NULL */
-    uint64_t write_count;      /* of the group when the iterator was last placed */
-    char *copy;                /* of the key and value last given */
-    size_t copy_capacity;
+    const struct group_map *map;     /* or NULL */
+    const struct group_entry *entry; /* the first that is still to be given; or NULL */
+    uint64_t change_count;           /* of the map when the entry was looked up */
 };
 
-static bool is_disturbed(const struct rocks_cursor *cursor)
-{
-    return cursor->group != NULL && cursor->group->write_count != cursor->write_count;
-}
+/* --- the two sides --- */
 
-static void place(struct rocks_cursor *cursor)
+/* Make the iterator stand on the next key that the database has, if any. */
+static enum err place_iterator(struct rocks_cursor *cursor)
 {
-    if (cursor->position == TO_SEEK || is_disturbed(cursor)) {
+    if (cursor->position == TO_SEEK)
         rocksdb_iter_seek(cursor->iterator, cursor->at.bytes, cursor->at.len);
-        if (cursor->group != NULL)
-            cursor->write_count = cursor->group->write_count;
-    } else if (cursor->position == ON_KEY) {
+    else if (cursor->position == BEHIND)
         rocksdb_iter_next(cursor->iterator);
-    }
-}
-
-/* Replace both slices by copies that the group's writes do not move. */
-static void keep_copies(struct rocks_cursor *cursor, struct slice *key, struct slice *value)
-{
-    const size_t needed = key->len + value->len;
-    if (needed > cursor->copy_capacity) {
-        cursor->copy = heap_resize(cursor->copy, needed, 1);
-        cursor->copy_capacity = needed;
-    }
-    memcpy(cursor->copy, key->data, key->len);
-    memcpy(cursor->copy + key->len, value->data, value->len);
-    *key = slice_make(cursor->copy, key->len);
-    *value = slice_make(cursor->copy + key->len, value->len);
-}
-
-static enum err end(struct rocks_cursor *cursor)
-{
+    else
+        return OK;
+    cursor->position = AHEAD;
+    if (rocksdb_iter_valid(cursor->iterator))
+        return OK;
     char *message = NULL;
     rocksdb_iter_get_error(cursor->iterator, &message);
-    if (message != NULL)
-        return rocks__error("reading keys", message);
-    cursor->position = AT_END;
-    return ERR_NOT_FOUND;
+    cursor->position = message == NULL ? AT_END : TO_SEEK;
+    return message == NULL ? OK : rocks__error("reading keys", message);
 }
+
+/* Find the group's next entry again if the group was changed since. */
+static void place_entry(struct rocks_cursor *cursor)
+{
+    if (cursor->map == NULL || group_map_change_count(cursor->map) == cursor->change_count)
+        return;
+    cursor->entry = group_map_from(cursor->map, physical_key_slice(&cursor->at));
+    cursor->change_count = group_map_change_count(cursor->map);
+}
+
+static bool entry_is_within(const struct rocks_cursor *cursor)
+{
+    return cursor->entry != NULL &&
+           slice_compare(group_entry_key(cursor->entry), physical_key_slice(&cursor->past)) < 0;
+}
+
+/* The next of both sides.  An empty value: the group has removed the key.  ERR_NOT_FOUND at the
+   end. */
+static enum err merged_next(struct rocks_cursor *cursor, struct slice *key, struct slice *value)
+{
+    const enum err err = place_iterator(cursor);
+    if (err != OK)
+        return err;
+    const bool has_entry = entry_is_within(cursor);
+    if (cursor->position == AHEAD) {
+        key->data = rocksdb_iter_key(cursor->iterator, &key->len);
+        const int order = has_entry ? slice_compare(*key, group_entry_key(cursor->entry)) : -1;
+        if (order <= 0)
+            cursor->position = BEHIND;
+        if (order < 0) {
+            value->data = rocksdb_iter_value(cursor->iterator, &value->len);
+            return value->len == 0 ? CORRUPT("a stored value is empty") : OK;
+        }
+    }
+    if (!has_entry)
+        return ERR_NOT_FOUND;
+    *key = group_entry_key(cursor->entry);
+    *value = group_entry_value(cursor->entry);
+    cursor->entry = group_entry_next(cursor->entry);
+    return OK;
+}
+
+/* --- what callers see --- */
 
 static enum err rocks_cursor_next(struct cursor *cursor, struct slice *key, struct slice *value)
 {
     struct rocks_cursor *mine = (struct rocks_cursor *)cursor;
-    if (mine->position == AT_END && !is_disturbed(mine))
-        return ERR_NOT_FOUND;
-    place(mine);
-    if (!rocksdb_iter_valid(mine->iterator))
-        return end(mine);
-
     struct slice physical;
-    physical.data = rocksdb_iter_key(mine->iterator, &physical.len);
-    /* The upper bound is for the database; what the batch has may lie past it. */
-    if (slice_compare(physical, physical_key_slice(&mine->past)) >= 0)
-        return end(mine);
-    struct slice found;
-    found.data = rocksdb_iter_value(mine->iterator, &found.len);
-    if (found.len == 0)
-        return CORRUPT("a stored value is empty");
-    if (mine->group != NULL) {
-        keep_copies(mine, &physical, &found);
-        physical_key_set_after(&mine->at, physical);
-    }
-    mine->position = ON_KEY;
+    place_entry(mine);
+    do {
+        const enum err err = merged_next(mine, &physical, value);
+        if (err != OK)
+            return err;
+    } while (value->len == 0);
+    physical_key_set_after(&mine->at, physical);
+    mine->has_given = true;
     *key = slice_from(physical, mine->name_len);
-    *value = found;
     return OK;
 }
 
@@ -109,15 +121,13 @@ static void rocks_cursor_seek(struct cursor *cursor, struct slice key)
     struct rocks_cursor *mine = (struct rocks_cursor *)cursor;
     struct physical_key target;
     physical_key_set(&target, slice_make(mine->prefix.bytes + 1, mine->name_len - 1), key);
-    if (mine->position == ON_KEY) {
-        struct slice present = slice_make(mine->copy, mine->at.len - 1);
-        if (mine->group == NULL)
-            present.data = rocksdb_iter_key(mine->iterator, &present.len);
-        assert(slice_compare(physical_key_slice(&target), present) > 0);
-    }
-    if (slice_compare(physical_key_slice(&target), physical_key_slice(&mine->at)) > 0)
+    const int order = slice_compare(physical_key_slice(&target), physical_key_slice(&mine->at));
+    assert(order >= 0 || !mine->has_given);
+    if (order > 0)
         mine->at = target;
     mine->position = TO_SEEK;
+    if (mine->map != NULL)
+        mine->entry = group_map_from(mine->map, physical_key_slice(&mine->at));
 }
 
 static void rocks_cursor_free(struct cursor *cursor)
@@ -125,7 +135,6 @@ static void rocks_cursor_free(struct cursor *cursor)
     struct rocks_cursor *mine = (struct rocks_cursor *)cursor;
     rocksdb_iter_destroy(mine->iterator);
     rocksdb_readoptions_destroy(mine->read);
-    free(mine->copy);
     free(mine);
 }
 
@@ -195,12 +204,11 @@ enum err rocks__next_partition(struct engine *engine, struct engine_snapshot *sn
 
 struct cursor *rocks__group_scan(struct engine_group *group, const struct engine_scan *scan)
 {
-    struct rocks_group *mine = (struct rocks_group *)group;
+    const struct rocks_group *mine = (struct rocks_group *)group;
     struct rocks_cursor *cursor = rocks_cursor_new(scan);
-    cursor->group = mine;
-    cursor->write_count = mine->write_count;
-    /* The iterator over both takes the other one over. */
-    cursor->iterator = rocksdb_writebatch_wi_create_iterator_with_base(
-        mine->batch, rocksdb_create_iterator(mine->rocks->db, cursor->read));
+    cursor->map = mine->map;
+    cursor->entry = group_map_from(mine->map, physical_key_slice(&cursor->at));
+    cursor->change_count = group_map_change_count(mine->map);
+    cursor->iterator = rocksdb_create_iterator(mine->rocks->db, cursor->read);
     return &cursor->cursor;
 }

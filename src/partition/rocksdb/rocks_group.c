@@ -1,9 +1,8 @@
 /*
- * rocks_group.c - a group as a write batch with an index.
+ * rocks_group.c - a group as a map of what it has changed, laid over the database.
  *
- * Undoing an update rolls the batch back to its save point, which rebuilds the whole index.  A
- * decision that aborts has rarely written before, so the save point is set only at an update's
- * first write and most aborts cost nothing.
+ * The batch that is written has only the last change of each key, in the order of keys.  A key that
+ * the database never had is removed like any other: finding out would cost more than a tombstone.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,26 +15,21 @@
 /* A batch that has grown past this is not kept for the next group. */
 static const size_t BATCH_BYTES_KEPT = 1024 * 1024;
 
-static rocksdb_writebatch_wi_t *batch_new(void)
-{
-    const size_t reserved_bytes = 4096;
-    const unsigned char overwrite_key = 1; /* one index entry for each key */
-    return rocksdb_writebatch_wi_create(reserved_bytes, overwrite_key);
-}
-
 struct engine_group *rocks__group_new(struct engine *engine)
 {
     struct rocks_group *group = heap_new(sizeof(*group));
     group->group.engine = engine;
     group->rocks = (struct rocks_engine *)engine;
-    group->batch = batch_new();
+    group->map = group_map_new();
+    group->batch = rocksdb_writebatch_create();
     return &group->group;
 }
 
 void rocks__group_free(struct engine_group *group)
 {
     struct rocks_group *mine = (struct rocks_group *)group;
-    rocksdb_writebatch_wi_destroy(mine->batch);
+    rocksdb_writebatch_destroy(mine->batch);
+    group_map_free(mine->map);
     free(mine);
 }
 
@@ -45,36 +39,15 @@ enum err rocks__group_get(struct engine_group *group, struct arena *arena,
     struct rocks_group *mine = (struct rocks_group *)group;
     struct physical_key physical;
     physical_key_set(&physical, key->partition, key->key);
-    if (rocksdb_writebatch_wi_count(mine->batch) == 0)
+    const struct group_entry *entry = group_map_find(mine->map, physical_key_slice(&physical));
+    if (entry == NULL)
         return rocks__get(mine->rocks, mine->rocks->read_latest, arena,
                           physical_key_slice(&physical), value);
-
-    rocks__count_nothing();
-    char *message = NULL;
-    size_t len;
-    char *data = rocksdb_writebatch_wi_get_from_batch_and_db(
-        mine->batch, mine->rocks->db, mine->rocks->read_latest, physical.bytes, physical.len, &len,
-        &message);
-    if (message != NULL)
-        return rocks__error("reading a key", message);
-    if (data == NULL)
+    const struct slice changed = group_entry_value(entry);
+    if (changed.len == 0)
         return ERR_NOT_FOUND;
-    enum err err = OK;
-    if (len == 0)
-        err = CORRUPT("a stored value is empty");
-    else
-        *value = arena_copy(arena, slice_make(data, len));
-    rocksdb_free(data);
-    return err;
-}
-
-static void before_write(struct rocks_group *group)
-{
-    if (!group->saved) {
-        rocksdb_writebatch_wi_set_save_point(group->batch);
-        group->saved = true;
-    }
-    group->write_count++;
+    *value = arena_copy(arena, changed);
+    return OK;
 }
 
 void rocks__group_put(struct engine_group *group, const struct engine_key *key, struct slice value)
@@ -82,58 +55,53 @@ void rocks__group_put(struct engine_group *group, const struct engine_key *key, 
     struct rocks_group *mine = (struct rocks_group *)group;
     struct physical_key physical;
     physical_key_set(&physical, key->partition, key->key);
-    before_write(mine);
-    rocksdb_writebatch_wi_put(mine->batch, physical.bytes, physical.len, value.data, value.len);
+    group_map_set(mine->map, physical_key_slice(&physical), value);
 }
 
 void rocks__group_delete(struct engine_group *group, const struct engine_key *key)
 {
-    struct rocks_group *mine = (struct rocks_group *)group;
-    struct physical_key physical;
-    physical_key_set(&physical, key->partition, key->key);
-    before_write(mine);
-    rocksdb_writebatch_wi_delete(mine->batch, physical.bytes, physical.len);
+    rocks__group_put(group, key, (struct slice){ 0 });
 }
 
 void rocks__group_save(struct engine_group *group)
 {
-    ((struct rocks_group *)group)->saved = false;
+    group_map_save(((struct rocks_group *)group)->map);
 }
 
 void rocks__group_rollback(struct engine_group *group)
 {
-    struct rocks_group *mine = (struct rocks_group *)group;
-    if (!mine->saved)
-        return;
-    char *message = NULL;
-    rocksdb_writebatch_wi_rollback_to_save_point(mine->batch, &message);
-    /* There is a save point, so only a batch damaged in memory fails here. */
-    if (message != NULL)
-        panic("rolling back an update: %s", message);
-    mine->saved = false;
+    group_map_undo(((struct rocks_group *)group)->map);
 }
 
 size_t rocks__group_size_bytes(struct engine_group *group)
 {
-    struct rocks_group *mine = (struct rocks_group *)group;
-    if (rocksdb_writebatch_wi_count(mine->batch) == 0)
-        return 0;
-    size_t size_bytes;
-    (void)rocksdb_writebatch_wi_data(mine->batch, &size_bytes);
-    return size_bytes;
+    return group_map_size_bytes(((struct rocks_group *)group)->map);
+}
+
+static void fill_batch(struct rocks_group *group)
+{
+    for (const struct group_entry *entry = group_map_first(group->map); entry != NULL;
+         entry = group_entry_next(entry)) {
+        const struct slice key = group_entry_key(entry);
+        const struct slice value = group_entry_value(entry);
+        if (value.len == 0)
+            rocksdb_writebatch_delete(group->batch, key.data, key.len);
+        else
+            rocksdb_writebatch_put(group->batch, key.data, key.len, value.data, value.len);
+    }
 }
 
 static void group_clear(struct rocks_group *group)
 {
     size_t size_bytes;
-    (void)rocksdb_writebatch_wi_data(group->batch, &size_bytes);
+    (void)rocksdb_writebatch_data(group->batch, &size_bytes);
     if (size_bytes > BATCH_BYTES_KEPT) {
-        rocksdb_writebatch_wi_destroy(group->batch);
-        group->batch = batch_new();
+        rocksdb_writebatch_destroy(group->batch);
+        group->batch = rocksdb_writebatch_create();
     } else {
-        rocksdb_writebatch_wi_clear(group->batch);
+        rocksdb_writebatch_clear(group->batch);
     }
-    group->saved = false;
+    group_map_clear(group->map);
 }
 
 /*
@@ -157,7 +125,8 @@ enum err rocks__group_commit(struct engine_group *group, enum engine_durability 
     const rocksdb_writeoptions_t *options =
         durability == ENGINE_DURABLE ? mine->rocks->write_durable : mine->rocks->write_lazy;
     char *message = NULL;
-    rocksdb_write_writebatch_wi(mine->rocks->db, options, mine->batch, &message);
+    fill_batch(mine);
+    rocksdb_write(mine->rocks->db, options, mine->batch, &message);
     if (message != NULL && !failed_cleanly(message))
         panic("committing: %s", message);
     const enum err err = message == NULL ? OK : ERR_NO_SPACE;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "partition/engine.h"
+#include "partition/group_map.h"
 #include "partition/physical_key.h"
 
 enum open_mode {
@@ -32,9 +33,8 @@ struct rocks_engine {
 struct rocks_group {
     struct engine_group group;
     struct rocks_engine *rocks;
-    rocksdb_writebatch_wi_t *batch;
-    bool saved;           /* the batch has a save point for the update under way */
-    uint64_t write_count; /* writes ever made through this group; cursors watch it */
+    struct group_map *map;       /* what was changed, laid over the database */
+    rocksdb_writebatch_t *batch; /* empty but while the group is committed */
 };
 
 struct engine_snapshot {

@@ -9,10 +9,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "partition/engine.h"
@@ -130,6 +132,40 @@ static void change(struct run *run, unsigned partition, unsigned index)
         engine_group_put(run->group, &key, value_text(&run->arena, value));
 }
 
+/* A cursor of the group shows what is changed behind its place while it is open, and what it gave
+   last stays readable. */
+static void check_scan_that_changes(struct run *run, unsigned partition)
+{
+    const uint32_t *values = run->gathered.values[partition];
+    const struct engine_scan scan = { .partition = partition_name(partition) };
+    struct cursor *cursor = engine_group_scan(run->group, &scan);
+    unsigned from = 0;
+    for (unsigned i = 0; i < 2 * KEYS; i++) {
+        unsigned at = from;
+        while (at < KEYS && values[at] == 0)
+            at++;
+        struct slice key = { 0 };
+        struct slice value = { 0 };
+        const enum err err = cursor_next(cursor, &key, &value);
+        assert_int_equal(err, at == KEYS ? ERR_NOT_FOUND : OK);
+        const uint32_t expected = at == KEYS ? 0 : values[at];
+        for (unsigned writes = next_random(run, 3); writes > 0; writes--)
+            change(run, partition, next_random(run, KEYS));
+        if (err != OK)
+            continue;
+        if (next_random(run, 2) == 0)
+            change(run, partition, at);
+        assert_true(slice_equal(key, key_name(&run->arena, at)));
+        assert_true(slice_equal(value, value_text(&run->arena, expected)));
+        from = at + 1;
+        if (from < KEYS && next_random(run, 8) == 0) {
+            from += next_random(run, KEYS - from);
+            cursor_seek(cursor, key_name(&run->arena, from));
+        }
+    }
+    cursor_free(cursor);
+}
+
 static void step(struct run *run)
 {
     const unsigned partition = next_random(run, PARTITIONS);
@@ -160,6 +196,9 @@ static void step(struct run *run)
         check_scan(run, partition);
         break;
     case 5:
+        if (next_random(run, 8) == 0)
+            check_scan_that_changes(run, partition);
+        break;
     case 6:
     case 7:
     case 8:
@@ -214,6 +253,26 @@ static void the_rocksdb_engine_agrees_with_a_model(void **state)
     }
 }
 
+/* The size of all files of the log. */
+static size_t log_bytes(const char *path)
+{
+    char meta[64];
+    snprintf(meta, sizeof(meta), "%s/meta", path);
+    DIR *directory = opendir(meta);
+    assert_non_null(directory);
+    size_t size_bytes = 0;
+    for (const struct dirent *file; (file = readdir(directory)) != NULL;) {
+        struct stat found;
+        const char *end = strrchr(file->d_name, '.');
+        if (end == NULL || strcmp(end, ".log") != 0)
+            continue;
+        assert_int_equal(fstatat(dirfd(directory), file->d_name, &found, 0), 0);
+        size_bytes += (size_t)found.st_size;
+    }
+    closedir(directory);
+    return size_bytes;
+}
+
 /* Two groups at once, as two committers make them. */
 static void check_two_groups(struct engine *engine)
 {
@@ -250,6 +309,83 @@ static void groups_that_overlap_in_time_both_count(void **state)
     nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* One decision that removes many rows while it scans them, and puts others. */
+static void check_large_group(struct engine *engine)
+{
+    enum { MANY = 100000 };
+    struct arena arena = { 0 };
+    struct engine_group *group = engine_group_new(engine);
+    for (unsigned i = 0; i < MANY; i++) {
+        const struct engine_key key = { partition_name(0), arena_printf(&arena, "a%06u", i) };
+        engine_group_put(group, &key, slice_of("1"));
+    }
+    assert_int_equal(engine_group_commit(group, ENGINE_LAZY), OK);
+
+    const struct engine_scan scan = { .partition = partition_name(0) };
+    struct cursor *cursor = engine_group_scan(group, &scan);
+    struct slice name;
+    struct slice value;
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(cursor_next(cursor, &name, &value), OK);
+        const struct engine_key old = { partition_name(0), arena_copy(&arena, name) };
+        const struct engine_key new = { partition_name(1), old.key };
+        engine_group_delete(group, &old);
+        engine_group_put(group, &new, value);
+    }
+    assert_int_equal(cursor_next(cursor, &name, &value), ERR_NOT_FOUND);
+    cursor_free(cursor);
+    assert_int_equal(engine_group_commit(group, ENGINE_LAZY), OK);
+
+    struct engine_snapshot *snapshot = engine_snapshot_new(engine);
+    cursor = engine_scan(engine, snapshot, &scan);
+    assert_int_equal(cursor_next(cursor, &name, &value), ERR_NOT_FOUND);
+    cursor_free(cursor);
+    const struct engine_scan moved = { .partition = partition_name(1) };
+    cursor = engine_scan(engine, snapshot, &moved);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(cursor_next(cursor, &name, &value), OK);
+    assert_int_equal(cursor_next(cursor, &name, &value), ERR_NOT_FOUND);
+    cursor_free(cursor);
+    engine_snapshot_free(engine, snapshot);
+    engine_group_free(group);
+    arena_release(&arena);
+    engine_close(engine);
+}
+
+static void a_group_may_move_many_rows(void **state)
+{
+    (void)state;
+    check_large_group(engine_memory_new());
+    char path[] = "/tmp/zaffre-engine-XXXXXX";
+    assert_non_null(mkdtemp(path));
+    struct engine *engine;
+    assert_int_equal(engine_rocksdb_open(path, 0, &engine), OK);
+    check_large_group(engine);
+    nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The log has what the group comes to, not what it went through. */
+static void a_row_that_is_changed_often_in_a_group_is_written_once(void **state)
+{
+    (void)state;
+    enum { TIMES = 1000 };
+    char path[] = "/tmp/zaffre-engine-XXXXXX";
+    assert_non_null(mkdtemp(path));
+    struct engine *engine;
+    assert_int_equal(engine_rocksdb_open(path, 0, &engine), OK);
+    struct engine_group *group = engine_group_new(engine);
+    const struct engine_key key = { partition_name(0), slice_of("k") };
+    const struct slice value = slice_of("a value of a length that would be noticed");
+    for (unsigned i = 0; i < TIMES; i++)
+        engine_group_put(group, &key, value);
+    assert_int_equal(engine_group_commit(group, ENGINE_DURABLE), OK);
+    engine_group_free(group);
+    assert_true(log_bytes(path) > value.len);
+    assert_true(log_bytes(path) < 10 * value.len);
+    engine_close(engine);
+    nftw(path, remove_file, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void a_database_that_is_open_is_locked(void **state)
 {
     (void)state;
@@ -269,6 +405,8 @@ int main(void)
         cmocka_unit_test(the_memory_engine_agrees_with_a_model),
         cmocka_unit_test(the_rocksdb_engine_agrees_with_a_model),
         cmocka_unit_test(groups_that_overlap_in_time_both_count),
+        cmocka_unit_test(a_group_may_move_many_rows),
+        cmocka_unit_test(a_row_that_is_changed_often_in_a_group_is_written_once),
         cmocka_unit_test(a_database_that_is_open_is_locked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
