@@ -3,8 +3,8 @@
  *
  * It does to RocksDB what Put Blob of a small new blob comes down to, and nothing else:
  *
- *   per update   a read of the container's row, which is there, and of the blob's row, which is
- *                not; a save point; and two puts, of the blob's record and of its inline content
+ *   per update   reads of the blob's row and of that which says it has uncommitted blocks, both of
+ *                which are not there; and two puts, of the blob's record and of its inline content
  *   per group    a put of the committer's tick, and one synced write of it all
  *
  * Keys and values are as long as the server's own (service/blob/blob_name.h draws the keys), and
@@ -50,11 +50,6 @@ enum {
     CACHE_BYTES = 64 * MIB, /* nothing is read from it but filters and indexes */
     GROUPS_MAX = 4 * 1000 * 1000, /* whose durations are kept, per committer */
 };
-
-/* 'A' account, 'c' container. */
-static const char CONTAINER_KEY[] = "\x11"
-                                    "Adevstoreaccount1"
-                                    "cbench";
 
 /* The partition of the container's blobs: 'B' and the tick the container was made at. */
 static const char PARTITION[] = "\x0b"
@@ -128,8 +123,8 @@ static void key_add_number(struct key *key, uint64_t number)
     key_add(key, bytes, sizeof(bytes));
 }
 
-/* 'b', the name, and what sorts a blob behind its snapshots. */
-static struct key record_key(const struct committer *committer)
+/* The kind of the row, the name, and what sorts a blob behind its snapshots. */
+static struct key blob_key(const struct committer *committer, char kind)
 {
     char name[NAME_BYTES_MAX / 2];
     const int name_len = snprintf(name, sizeof name, "p%06" PRIx64 "-%u-%06" PRIu64,
@@ -138,7 +133,7 @@ static struct key record_key(const struct committer *committer)
     assert((size_t)name_len < sizeof name);
     struct key key = { 0 };
     key_add(&key, PARTITION, sizeof(PARTITION) - 1);
-    key_add(&key, "b", 1);
+    key_add(&key, &kind, 1);
     key_add(&key, name, (size_t)name_len + 1);
     key_add_number(&key, UINT64_MAX);
     return key;
@@ -154,45 +149,40 @@ static struct key content_key(const struct committer *committer)
     return key;
 }
 
-/* Read a row through the batch, as a decision does; whether it is there. */
-static int row_exists(rocksdb_t *db, rocksdb_readoptions_t *options, rocksdb_writebatch_wi_t *batch,
-                      const char *key, size_t key_len)
+static void expect_absent(const struct committer *committer, rocksdb_readoptions_t *options,
+                          const struct key *key)
 {
-    size_t value_len = 0;
     char *error = NULL;
-    char *value = rocksdb_writebatch_wi_get_from_batch_and_db(batch, db, options, key, key_len,
-                                                              &value_len, &error);
+    rocksdb_pinnableslice_t *value =
+        rocksdb_get_pinned(committer->db, options, key->bytes, key->len, &error);
     if (error != NULL)
         fail("get: %s", error);
-    const int exists = value != NULL;
-    rocksdb_free(value);
-    return exists;
+    if (value != NULL)
+        fail("a new name exists already");
 }
 
 static void update_one(struct committer *committer, rocksdb_readoptions_t *options,
-                       rocksdb_writebatch_wi_t *batch)
+                       rocksdb_writebatch_t *batch)
 {
-    const struct key record = record_key(committer);
+    const struct key record = blob_key(committer, 'b');
+    const struct key blocks = blob_key(committer, 'w');
     const struct key content = content_key(committer);
-    if (!row_exists(committer->db, options, batch, CONTAINER_KEY, sizeof CONTAINER_KEY - 1))
-        fail("the container's row is missing");
-    if (row_exists(committer->db, options, batch, record.bytes, record.len))
-        fail("a new name exists already");
+    expect_absent(committer, options, &record);
+    expect_absent(committer, options, &blocks);
 
     const size_t payload_bytes = committer->settings->payload_bytes;
     const char *payload = committer->payloads + committer->updates % PAYLOADS * payload_bytes;
-    rocksdb_writebatch_wi_set_save_point(batch);
-    rocksdb_writebatch_wi_put(batch, content.bytes, content.len, payload, payload_bytes);
-    rocksdb_writebatch_wi_put(batch, record.bytes, record.len, committer->record, RECORD_BYTES);
+    rocksdb_writebatch_put(batch, content.bytes, content.len, payload, payload_bytes);
+    rocksdb_writebatch_put(batch, record.bytes, record.len, committer->record, RECORD_BYTES);
     committer->updates++;
 }
 
 /* What a committer writes beside the updates: how far its clock has come. */
-static void put_tick(struct committer *committer, rocksdb_writebatch_wi_t *batch)
+static void put_tick(struct committer *committer, rocksdb_writebatch_t *batch)
 {
     const char key[] = { 0, 'T', 0, 0, 0, (char)committer->index };
     const uint64_t tick = committer->run + committer->updates;
-    rocksdb_writebatch_wi_put(batch, key, sizeof key, (const char *)&tick, sizeof tick);
+    rocksdb_writebatch_put(batch, key, sizeof key, (const char *)&tick, sizeof tick);
 }
 
 static void *committer_run(void *arg)
@@ -203,7 +193,7 @@ static void *committer_run(void *arg)
     rocksdb_readoptions_t *read_options = rocksdb_readoptions_create();
     rocksdb_writeoptions_t *write_options = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(write_options, 1);
-    rocksdb_writebatch_wi_t *batch = rocksdb_writebatch_wi_create(0, 1);
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
 
     uint64_t begins_at_ns = now_ns();
     while (begins_at_ns < committer->ends_at_ns) {
@@ -211,10 +201,10 @@ static void *committer_run(void *arg)
             update_one(committer, read_options, batch);
         put_tick(committer, batch);
         char *error = NULL;
-        rocksdb_write_writebatch_wi(committer->db, write_options, batch, &error);
+        rocksdb_write(committer->db, write_options, batch, &error);
         if (error != NULL)
             fail("write: %s", error);
-        rocksdb_writebatch_wi_clear(batch);
+        rocksdb_writebatch_clear(batch);
 
         const uint64_t ended_at_ns = now_ns();
         if (committer->group_count < GROUPS_MAX)
@@ -222,7 +212,7 @@ static void *committer_run(void *arg)
                 (uint32_t)((ended_at_ns - begins_at_ns) / 1000);
         begins_at_ns = ended_at_ns;
     }
-    rocksdb_writebatch_wi_destroy(batch);
+    rocksdb_writebatch_destroy(batch);
     rocksdb_writeoptions_destroy(write_options);
     rocksdb_readoptions_destroy(read_options);
     return NULL;
@@ -259,6 +249,8 @@ static rocksdb_options_t *options_new(void)
     rocksdb_options_set_max_total_wal_size(options, 128 * MIB);
     rocksdb_options_set_write_buffer_size(options, 32 * MIB);
     rocksdb_options_set_max_write_buffer_number(options, 3);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.02);
+    rocksdb_options_set_memtable_whole_key_filtering(options, 1);
     rocksdb_options_set_max_background_jobs(options, 2);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
@@ -279,12 +271,6 @@ static rocksdb_t *store_open(const char *dir)
     if (error != NULL)
         fail("open %s: %s", dir, error);
     rocksdb_options_destroy(options);
-
-    rocksdb_writeoptions_t *write_options = rocksdb_writeoptions_create();
-    rocksdb_put(db, write_options, CONTAINER_KEY, sizeof CONTAINER_KEY - 1, "row", 3, &error);
-    if (error != NULL)
-        fail("put: %s", error);
-    rocksdb_writeoptions_destroy(write_options);
     return db;
 }
 

@@ -7,7 +7,7 @@
  *   <path>/meta/     the database                (partition/rocksdb/engine_rocksdb.c)
  *   <path>/extents/  payloads                    (stream/)
  *
- * The number is the highest form that anything in the directory may have.  Whoever takes a directory
+ * The number is the highest form that anything in the directory may have. Whoever takes a directory
  * to change it raises a lower one before anything else, so that an earlier version, which would
  * misread what is written from then on, refuses it.
  *
