@@ -255,6 +255,9 @@ static rocksdb_options_t *options_new(void)
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
     rocksdb_options_set_min_level_to_compress(options, 1);
+    rocksdb_options_set_enable_blob_files(options, 1);
+    rocksdb_options_set_min_blob_size(options, 2048);
+    rocksdb_options_set_blob_compression_type(options, rocksdb_lz4_compression);
     rocksdb_options_set_bytes_per_sync(options, MIB);
     rocksdb_options_set_max_open_files(options, 512);
     rocksdb_options_set_stats_dump_period_sec(options, 0);

@@ -16,6 +16,11 @@
  *                   has room for several, else they would be read from the disk for every key.
  *                   A write buffer has a filter, too: most reads before a write are of new names.
  *   data blocks     have an index by hash besides: a key is found without a binary search.
+ *   large values    from 2 KiB on, inline payloads above all, are in files of their own that merging
+ *                   does not write again: half the bytes for payloads of 4 KiB, and the cache
+ *                   keeps metadata.  When half of the oldest tenth of them is garbage, what
+ *                   lives in it is written anew.  From 1 KiB on it would gain writes little and
+ *                   cost reads a tenth.
  *   compression     LZ4 from the first sorted level down; fresh files are not worth it.
  *   its own log     has the settings at open and nothing later: writing it to a full disk ends the
  *                   process where RocksDB is built with assertions, as Debian's is.  What goes
@@ -56,9 +61,12 @@ enum {
     INFO_LOG_FILES = 2,
     INFO_LOG_LEVEL_FATAL = 4,
     LEVEL_TO_COMPRESS_FROM = 1,
+    VALUE_APART_BYTES_MIN = 2048,
 };
 
 static const double KEYS_PER_HASH_BUCKET = 0.75;
+static const double VALUES_GATHERED_SHARE = 0.1; /* of the files of values, the oldest */
+static const double VALUES_GARBAGE_SHARE_MAX = 0.5;
 static const double WRITE_BUFFER_FILTER_SHARE = 0.02; /* 5 million bits */
 
 bool rocks__is_no_space(const char *message)
@@ -132,6 +140,12 @@ static rocksdb_options_t *options_new(rocksdb_cache_t *cache)
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
     rocksdb_options_set_min_level_to_compress(options, LEVEL_TO_COMPRESS_FROM);
+    rocksdb_options_set_enable_blob_files(options, 1);
+    rocksdb_options_set_min_blob_size(options, VALUE_APART_BYTES_MIN);
+    rocksdb_options_set_blob_compression_type(options, rocksdb_lz4_compression);
+    rocksdb_options_set_enable_blob_gc(options, 1);
+    rocksdb_options_set_blob_gc_age_cutoff(options, VALUES_GATHERED_SHARE);
+    rocksdb_options_set_blob_gc_force_threshold(options, VALUES_GARBAGE_SHARE_MAX);
     rocksdb_options_set_bytes_per_sync(options, MIB);
     rocksdb_options_set_max_open_files(options, OPEN_FILES_MAX);
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
