@@ -28,7 +28,7 @@ async function makeDirectory(signal) {
   const server = new Server({});
   const scenario = new Scenario();
   // Rows that stay in the log, after a start that has put those of the first half into a table.
-  for (const steps of [STEPS.slice(0, 15), STEPS.slice(15, 22)]) {
+  for (const steps of [STEPS.slice(0, 16), STEPS.slice(16, 23)]) {
     await server.start();
     const call = new Caller(server);
     assert.ok(await scenario.play(call, steps));
@@ -166,6 +166,13 @@ for (const [source, how] of [[stopped, 'stopped'], [killed, 'killed']]) {
     }
   });
 }
+
+test('a bit of a file of large values: fsck says so', async (t) => {
+  for (const result of await tryFlips(t, stopped, /\.blob$/)) {
+    assert.equal(result.checked.code, 1, where(result));
+    assert.match(result.checked.log, / error (corrupt|rocksdb): /);
+  }
+});
 
 // Every length of every record: one that is too large looks like a write that a power cut has torn.
 test('a bit of the length of a record in the log is no torn write', async (t) => {

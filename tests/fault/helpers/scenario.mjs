@@ -85,6 +85,7 @@ const exists = (ask) => async (call) => {
 export const THINGS = {
   container: exists((call) => call.blob('GET', 'box?restype=container')),
   small: readBlob('box/small'),
+  medium: readBlob('box/medium'),
   large: readBlob('box/large'),
   blocks: readBlob('box/blocks'),
   append: readBlob('box/append'),
@@ -153,6 +154,7 @@ async function group(call) {
 const LARGE = bytes(1, 150 * KIB);
 const LARGER = bytes(2, 300 * KIB);
 const SMALL = bytes(3, 700);
+const MEDIUM = bytes(9, 5 * KIB); // a value that RocksDB keeps apart from its tables
 const BLOCK_A = bytes(4, 40 * KIB);
 const BLOCK_B = bytes(5, 90 * KIB);
 const APPENDED = bytes(6, 20 * KIB);
@@ -169,6 +171,7 @@ const overlaid = (size, from, content) => {
 export const STEPS = [
   ['container', 'there', (call) => call.blob('PUT', 'box?restype=container')],
   ['small', contentState(SMALL), put('box/small', SMALL)],
+  ['medium', contentState(MEDIUM), put('box/medium', MEDIUM)],
   ['large', contentState(LARGE), put('box/large', LARGE)],
   ['queue', 'messages  of 0', (call) => call.queue('PUT', 'queue')],
   ['queue', 'messages one of 1',
