@@ -28,7 +28,7 @@ DOCUMENT = ROOT / "docs" / "benchmarks.md"
 
 # Flags that say how large something grows, and the fields of the plan they change.
 SIZES = {"blobs": "blobs", "entities": "entities", "files": "files", "messages": "depths"}
-GROWING = ["blobs", "table"]  # the rows of a run with --growth; the others grow in every run
+GROWING = ["blobs", "table"]  # the rows of --growth; the others grow in every run
 
 # Where results are published: the marks around them, and the command in the first mark.
 FULL_PART = ("measured", "script/bench")
@@ -88,8 +88,8 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true",
                         help="shorter and fewer rounds, fewer rows; only prints the tables")
     parser.add_argument("--growth", action="store_true",
-                        help=f"{GROWTH:,} blobs and entities instead of a million; only their rows; "
-                             "writes tables of their own")
+                        help=f"{GROWTH:,} blobs and entities instead of a million; only their "
+                             "rows; writes tables of their own")
     parser.add_argument("--only", metavar="NAMES", action="append", default=[],
                         help="measure these rows, separated by commas (queue* is a pattern); "
                              "only prints the tables")

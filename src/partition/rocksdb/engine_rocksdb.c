@@ -16,9 +16,9 @@
  *                   has room for several, else they would be read from the disk for every key.
  *                   A write buffer has a filter, too: most reads before a write are of new names.
  *   data blocks     have an index by hash besides: a key is found without a binary search.
- *   large values    from 2 KiB on, inline payloads above all, are in files of their own that merging
- *                   does not write again: half the bytes for payloads of 4 KiB, and the cache
- *                   keeps metadata.  When half of the oldest tenth of them is garbage, what
+ *   large values    from 2 KiB on, inline payloads above all, are in files of their own that
+ *                   merging does not write again: half the bytes for payloads of 4 KiB, and the
+ *                   cache keeps metadata.  When half of the oldest tenth of them is garbage, what
  *                   lives in it is written anew.  From 1 KiB on it would gain writes little and
  *                   cost reads a tenth.
  *   compression     LZ4 from the first sorted level down; fresh files are not worth it.
