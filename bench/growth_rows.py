@@ -13,6 +13,7 @@ import time
 import bursts
 import load
 import sas
+import steps
 import tails
 from measure import Goal, Sample, Workload
 from rows import MIB, Row, guarded, say
@@ -59,10 +60,12 @@ class Size:
 
     def measure(self, server, plan):
         blob = ("blob", "random", 1, self.blobs, 1, 0)
-        self.get.add(server.name, Cycle(server, "grown-get", CONNECTIONS, [
+        get = Cycle(server, "grown-get", CONNECTIONS, [
             Step("GET", sas.blob_target("b@{blob:9}"), 200,
                  contains=(1, f"Content-Length: {BLOB_BYTES}")),
-        ], lets=[blob]).samples(plan))
+        ], lets=[blob])
+        get.run(cycles=self.blobs // steps.ROWS_PER_WARMING_READ)
+        self.get.add(server.name, get.samples(plan))
         # A page of the blobs whose names begin with the same digits.
         self.list.add(server.name, Cycle(server, "grown-list", LIST_CONNECTIONS, [
             Step("GET", sas.container_target("comp=list&prefix=b@{page:6}"), 200,
