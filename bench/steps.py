@@ -15,8 +15,8 @@ from servers import BUILD, BenchError
 BINARY = BUILD / "bench" / "load"
 MASK = (1 << 64) - 1
 
-# Random reads before reads are measured: one for so many rows.  A block of a table has about twenty,
-# so that each is read a few times, and the cache holds what it can.
+# Random reads before reads are measured: one for so many rows.  A block of a table has about
+# twenty, so that each is read a few times, and the cache holds what it can.
 ROWS_PER_WARMING_READ = 5
 
 
