@@ -1,46 +1,9 @@
 /*
  * test_queue_cost.c - what Get Messages passes by in the durable engine does not grow with what the
  * queue holds, nor with what has passed through it.
- *
- * RocksDB keeps removed keys for a while, and counts how many it passes by in a thread; the store
- * is opened without committers, so that updates run in the test's own.
  */
-#include <rocksdb/c.h>
-
-#include "base/log.h"
+#include "engine_cost.h"
 #include "queue_fixture.h"
-
-static int quiet(void **state)
-{
-    (void)state;
-    return log_open("/dev/null") == OK ? 0 : -1;
-}
-
-static void open_in_caller(struct service_fixture *fixture)
-{
-    partition_close(fixture->service.store);
-    const struct partition_options options = { .clock = &fixture->clock,
-                                               .stream = fixture->stream };
-    assert_int_equal(partition_open_rocksdb(fixture->path, &options, &fixture->service.store), OK);
-}
-
-static rocksdb_perfcontext_t *begin_count(void)
-{
-    rocksdb_set_perf_level(rocksdb_enable_count);
-    rocksdb_perfcontext_t *context = rocksdb_perfcontext_create();
-    rocksdb_perfcontext_reset(context);
-    return context;
-}
-
-/* Removed keys that were passed by since. */
-static uint64_t end_count(rocksdb_perfcontext_t *context)
-{
-    const uint64_t count =
-        rocksdb_perfcontext_metric(context, rocksdb_internal_delete_skipped_count) +
-        rocksdb_perfcontext_metric(context, rocksdb_internal_key_skipped_count);
-    rocksdb_perfcontext_destroy(context);
-    return count;
-}
 
 static uint64_t passed_by_get(struct service_fixture *fixture, size_t max, size_t expected_count)
 {

@@ -1,13 +1,8 @@
 /*
  * test_sweep_cost.c - what a pass of the sweeper reads in the durable engine follows from what it
  * has to do, not from what is stored beside it nor from what earlier passes have removed.
- *
- * RocksDB keeps removed keys for a while, and counts in a thread how many keys it passes by,
- * removed or not; the store is opened without committers, so that a pass runs in the test's own.
  */
-#include <rocksdb/c.h>
-
-#include "base/log.h"
+#include "engine_cost.h"
 #include "history_fixture.h"
 #include "node_fixture.h"
 #include "queue_fixture.h"
@@ -23,42 +18,15 @@ enum {
 
 static const struct slice ACCOUNT = SLICE_LITERAL(FIXTURE_ACCOUNT_NAME);
 
-static int quiet(void **state)
-{
-    (void)state;
-    return log_open("/dev/null") == OK ? 0 : -1;
-}
-
 /* A fixture on RocksDB whose updates run in the test's own thread. */
 static struct service_fixture *in_caller(void **state)
 {
     struct service_fixture *fixture = *state;
-    const struct partition_options options = { .clock = &fixture->clock,
-                                               .stream = fixture->stream };
-    partition_close(fixture->service.store);
-    assert_int_equal(partition_open_rocksdb(fixture->path, &options, &fixture->service.store), OK);
+    open_in_caller(fixture);
     return fixture;
 }
 
 /* --- counting --- */
-
-static rocksdb_perfcontext_t *begin_count(void)
-{
-    rocksdb_set_perf_level(rocksdb_enable_count);
-    rocksdb_perfcontext_t *context = rocksdb_perfcontext_create();
-    rocksdb_perfcontext_reset(context);
-    return context;
-}
-
-/* Keys that were passed by since, removed ones among them. */
-static uint64_t end_count(rocksdb_perfcontext_t *context)
-{
-    const uint64_t count =
-        rocksdb_perfcontext_metric(context, rocksdb_internal_delete_skipped_count) +
-        rocksdb_perfcontext_metric(context, rocksdb_internal_key_skipped_count);
-    rocksdb_perfcontext_destroy(context);
-    return count;
-}
 
 typedef enum err pass_fn(struct service *service);
 
