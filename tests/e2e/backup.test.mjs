@@ -25,19 +25,23 @@ const place = emptyDirectory();
 const load = new Load(server, { writers: 6, seed: random.between(1, 2 ** 30) });
 await load.prepare();
 
-// Large payloads, of an extent of their own and of several blocks, that the load leaves alone.
+// Payloads that the load leaves alone: of an extent of their own, of several blocks, and so small
+// that they are in the database, but in a file beside its tables.
 const big = random.bytes(70 * MIB);
 const container = server.client().getContainerClient('kept');
 await container.create();
 await container.getBlockBlobClient('whole').upload(big, big.length);
 await container.getBlockBlobClient('blocks').uploadData(big.subarray(0, 20 * MIB),
   { blockSize: 3 * MIB, maxSingleShotSize: MIB });
+await container.getBlockBlobClient('small').upload(big.subarray(0, 5000), 5000);
 
 async function assertBigIsThere(other) {
   const kept = other.client().getContainerClient('kept');
   assert.ok((await kept.getBlockBlobClient('whole').downloadToBuffer()).equals(big));
   assert.ok((await kept.getBlockBlobClient('blocks').downloadToBuffer())
     .equals(big.subarray(0, 20 * MIB)));
+  assert.ok((await kept.getBlockBlobClient('small').downloadToBuffer())
+    .equals(big.subarray(0, 5000)));
 }
 
 // Serves a restored directory for as long as `use` takes, and checks what it leaves.
